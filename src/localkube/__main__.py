@@ -1,0 +1,5 @@
+"""`python -m localkube` is the `localkube` command."""
+
+from localkube.cli.main import main
+
+main()

@@ -1,0 +1,33 @@
+"""Chooses a /16 for a cluster that meets neither this machine's own networks nor another cluster's."""
+
+import ipaddress
+import json
+from collections.abc import Iterable
+
+from localkube import commands, errors
+
+Network = ipaddress.IPv4Network
+# High in 10/8, where home routers, clouds and VPNs are seldom; each is tried in turn.
+CANDIDATES = tuple(ipaddress.IPv4Network(f"10.{second}.0.0/16") for second in range(200, 250))
+
+
+def networks_in_use() -> list[Network]:
+    """Read this machine's addresses and routes, the default route aside."""
+    found: list[Network] = []
+    for link in json.loads(commands.run(["ip", "-json", "-4", "address"])):
+        for address in link.get("addr_info", ()):
+            found.append(ipaddress.IPv4Network(f"{address['local']}/{address['prefixlen']}", strict=False))
+    for route in json.loads(commands.run(["ip", "-json", "-4", "route", "show", "table", "all"]) or "[]"):
+        if route["dst"] != "default":
+            found.append(ipaddress.IPv4Network(route["dst"], strict=False))
+    return found
+
+
+def free_block(taken: Iterable[Network]) -> str:
+    used = [network for network in taken if network.prefixlen > 0]
+    for candidate in CANDIDATES:
+        if not any(candidate.overlaps(network) for network in used):
+            return str(candidate)
+    raise errors.LocalkubeError(
+        f"no free network is left: this machine's routes or other clusters take all of {CANDIDATES[0]} to {CANDIDATES[-1]}"
+    )

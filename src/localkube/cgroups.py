@@ -1,0 +1,146 @@
+"""Control groups: every process of a cluster is in one, so all of them can be found, measured and ended."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from localkube import errors
+
+PARENT = "localkube"
+CONTROL = "control"
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """One mounted cgroup tree: all controllers on a v2 machine, one controller each on v1."""
+
+    mountpoint: Path
+    version: int
+    options: str
+
+    @property
+    def controllers(self) -> frozenset[str]:
+        return frozenset(self.options.split(","))
+
+
+def mounted() -> list[Hierarchy]:
+    found = []
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, where, kind, options, *_ = line.split()
+        if kind == "cgroup2":
+            found.append(Hierarchy(Path(where), 2, ""))
+        elif kind == "cgroup":
+            # What is not a mount flag names the controllers, or a named tree: name=systemd.
+            own = [word for word in options.split(",") if word not in {"rw", "ro", "relatime", "nosuid", "nodev", "noexec"}]
+            found.append(Hierarchy(Path(where), 1, ",".join(own)))
+    return found
+
+
+def group_paths(ident: str, leaf: str = "") -> list[Path]:
+    """Give the cluster's directory (or one below it) in every hierarchy."""
+    return [hierarchy.mountpoint / PARENT / ident / leaf for hierarchy in mounted()]
+
+
+def create(ident: str, leaf: str) -> list[Path]:
+    """Make the group everywhere, with its controllers delegated, and return the files a process joins it by."""
+    for hierarchy in mounted():
+        path = hierarchy.mountpoint
+        for part in (PARENT, ident, leaf):
+            _delegate(hierarchy, path)
+            path /= part
+            path.mkdir(exist_ok=True)
+            _inherit_cpuset(hierarchy, path)
+    return [path / "cgroup.procs" for path in group_paths(ident, leaf)]
+
+
+def _delegate(hierarchy: Hierarchy, path: Path) -> None:
+    """On v2 a group's children get only the controllers that it hands down."""
+    if hierarchy.version != 2:  # noqa: PLR2004
+        return
+    for controller in (path / "cgroup.controllers").read_text().split():
+        try:
+            (path / "cgroup.subtree_control").write_text(f"+{controller}")
+        except OSError:
+            continue  # a controller that this kernel cannot delegate here (realtime cpu, domain threaded)
+
+
+def _inherit_cpuset(hierarchy: Hierarchy, path: Path) -> None:
+    """On v1 a new cpuset is empty and refuses processes."""
+    if hierarchy.version == 1 and "cpuset" in hierarchy.controllers:
+        for name in ("cpuset.cpus", "cpuset.mems"):
+            if not (path / name).read_text().strip():
+                (path / name).write_text((path.parent / name).read_text())
+
+
+def processes(ident: str) -> set[int]:
+    return {pid for root in group_paths(ident) for group in _subtree(root) for pid in _members(group)}
+
+
+def _subtree(root: Path) -> Iterator[Path]:
+    """Deepest first, as they have to be removed."""
+    for directory, _, _ in os.walk(root, topdown=False):
+        yield Path(directory)
+
+
+def _members(group: Path) -> list[int]:
+    try:
+        return [int(word) for word in (group / "cgroup.procs").read_text().split()]
+    except OSError:
+        return []  # gone meanwhile
+
+
+def kill(ident: str, timeout: float = 20.0) -> None:
+    """End every process of the cluster and wait until the kernel has let go of them."""
+    deadline = time.monotonic() + timeout
+    while left := processes(ident):
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        if time.monotonic() > deadline:
+            raise errors.LocalkubeError(f"processes {sorted(left)} do not end: the kernel holds them (see their wchan)")
+        time.sleep(0.02)
+
+
+def remove(ident: str, timeout: float = 5.0) -> None:
+    deadline = time.monotonic() + timeout
+    for root in group_paths(ident):
+        for group in _subtree(root):
+            while not _rmdir(group):
+                if time.monotonic() > deadline:
+                    raise errors.LocalkubeError(f"the control group {group} is still busy")
+                time.sleep(0.02)
+        _rmdir(root.parent)  # stays where another cluster needs it
+
+
+def _rmdir(group: Path) -> bool:
+    try:
+        group.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def usage(ident: str) -> tuple[float, int]:
+    """Give the seconds of CPU used so far and the bytes of memory held now, page cache left out."""
+    cpu, memory = 0.0, 0
+    for root in group_paths(ident):
+        if (accounting := root / "cpuacct.usage").exists():
+            cpu = int(accounting.read_text()) / 1e9
+        elif (statistics := root / "cpu.stat").exists() and not cpu:
+            cpu = _keyed(statistics)["usage_usec"] / 1e6
+        if (statistics := root / "memory.stat").exists():
+            values = _keyed(statistics)
+            memory = values.get("total_rss", values.get("anon", 0)) + values.get("total_shmem", values.get("shmem", 0))
+    return cpu, memory
+
+
+def _keyed(path: Path) -> dict[str, int]:
+    rows = (line.split() for line in path.read_text().splitlines())
+    return {name: int(value) for name, value in rows}

@@ -1,0 +1,151 @@
+"""A cluster: brought up step by step from what is already there, and taken down without a trace."""
+
+import contextlib
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from localkube import addons, cgroups, commands, controlplane, errors, kubeconfig, lock, pki, spec
+from localkube.api import Api
+from localkube.init import launch, network
+from localkube.init.control import Control
+from localkube.node import Node
+from localkube.paths import ClusterPaths
+from localkube.progress import Progress
+from localkube.spec import ClusterSpec
+
+API_TIMEOUT = 90.0
+NODES_TIMEOUT = 90.0
+
+
+@dataclass(frozen=True)
+class Cluster:
+    spec: ClusterSpec
+    paths: ClusterPaths
+    cni: Path
+
+    @property
+    def api(self) -> Api:
+        return Api(self.spec.gateway, self.paths.pki)
+
+    @property
+    def control(self) -> Control:
+        return Control(self.paths.socket, f"cluster {self.spec.name}")
+
+    @property
+    def nodes(self) -> list[Node]:
+        return [self.node(node.name) for node in self.spec.nodes]
+
+    def node(self, name: str) -> Node:
+        return Node(self.spec, self.spec.node(name), self.paths, self.control, self.cni)
+
+    def up(self, progress: Progress, descriptor: int) -> None:
+        """Start what is missing; what runs is left alone."""
+        with progress.step("certificates and settings"):
+            self._write_settings()
+        if not self.control.alive():
+            with progress.step(f"network {self.spec.block}, reached from here by link {self.spec.link}"):
+                self._start_first_process(descriptor)
+        with progress.step("control plane: etcd, API server, controller manager, scheduler, DNS"):
+            for program in controlplane.programs(self.spec, self.paths):
+                self.control.start(program)
+            wait_until(self.api.ready, API_TIMEOUT, f"the API server is not ready; see {self.paths.logs}/kube-apiserver.log")
+            for manifest in addons.manifests(self.spec):
+                self.api.apply(manifest)
+        with progress.step(f"{len(self.nodes)} nodes Ready") as update:
+            for node in self.nodes:
+                node.start()
+            for node in self.nodes:
+                node.load_pause()
+            self.wait_ready(update)
+
+    def _write_settings(self) -> None:
+        for directory in (self.paths.settings, self.paths.logs, self.paths.etcd):
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        pki.ensure(self.paths.pki, controlplane.subjects(self.spec))
+        for user in ("kube-controller-manager", "kube-scheduler", "coredns"):
+            self._write_kubeconfig(self.paths.settings / f"{user}.kubeconfig", user)
+        self._write_kubeconfig(self.paths.kubeconfig, "admin")
+        spec.write_atomically(self.paths.settings / "Corefile", controlplane.corefile(self.spec, self.paths))
+        for node in self.nodes:
+            node.write_settings()
+
+    def _write_kubeconfig(self, path: Path, user: str) -> None:
+        kubeconfig.write(path, f"localkube-{self.spec.name}", self.spec.server, self.paths.pki, user)
+
+    def _start_first_process(self, descriptor: int) -> None:
+        groups = cgroups.create(self.spec.ident, cgroups.CONTROL)
+        argv = launch.command("cluster", [str(self.paths.root)])
+        log = self.paths.logs / "cluster.log"
+        launch.detached(argv, launch.environment(groups), log, descriptor)
+        try:
+            self.control.wait()
+        except errors.NotRunningError as error:
+            raise errors.LocalkubeError(f"{error}: {_last_line(log)}") from None
+
+    def wait_ready(self, update: Callable[[str], None] = lambda _: None) -> None:
+        names = {node.name for node in self.spec.nodes}
+
+        def all_ready() -> bool:
+            ready = self.api.ready_nodes() & names
+            update(f"{len(ready)} of {len(names)}")
+            return ready == names
+
+        wait_until(all_ready, NODES_TIMEOUT, f"not every node became Ready; see `localkube status --name {self.spec.name}`")
+
+    def healthy(self) -> bool:
+        """Every program runs, the API server answers, every node is Ready."""
+        try:
+            running = self.control.status()
+            programs_run = all(name in running and running[name].pid for name in controlplane.COMPONENTS)
+            return programs_run and self.api.ready() and self.api.ready_nodes() >= {node.name for node in self.spec.nodes}
+        except errors.LocalkubeError:
+            return False
+
+
+def take_down(paths: ClusterPaths) -> None:
+    """Remove everything that may be there, whole or half made; each part is found by a name derived from the path."""
+    ident = spec.ident_of(paths.root)
+    known = spec.load(paths.spec)
+    cgroups.kill(ident)
+    if commands.succeeds(["ip", "link", "show", f"lk{ident}"]):
+        with contextlib.suppress(errors.CommandFailedError):  # the kernel may have been quicker
+            network.ip("link", "delete", f"lk{ident}")
+    if known is not None:
+        for route in ([known.pods], ["unreachable", known.block]):
+            while commands.succeeds(["ip", "route", "delete", *route, "proto", network.ROUTE_PROTOCOL]):
+                pass
+    detach_disks(paths)
+    cgroups.remove(ident)
+    if paths.root.exists():
+        shutil.rmtree(paths.root)
+
+
+def detach_disks(paths: ClusterPaths) -> None:
+    """The kernel lets go of a node's disk with its last mount; wait for that, and end what a kill left half done."""
+    deadline = time.monotonic() + 5.0
+    for disk in sorted(paths.root.glob("nodes/*/disk.img*")):
+        while devices := commands.run(["losetup", "--noheadings", "--output", "NAME", "--associated", str(disk)]).split():
+            for device in devices:
+                commands.succeeds(["losetup", "--detach", device])
+            if time.monotonic() > deadline:
+                raise errors.LocalkubeError(f"{disk} is still in use by {', '.join(devices)}")
+            time.sleep(0.02)
+
+
+def wait_until(condition: Callable[[], bool], timeout: float, otherwise: str) -> None:
+    deadline = time.monotonic() + timeout
+    while True:
+        with contextlib.suppress(errors.LocalkubeError):
+            if condition():
+                return
+        if time.monotonic() > deadline:
+            raise errors.LocalkubeError(f"{otherwise} ({timeout:.0f} s passed)")
+        time.sleep(0.1)
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return lines[-1] if lines else f"nothing in {log}"

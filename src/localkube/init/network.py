@@ -1,0 +1,41 @@
+"""Links, addresses and routes, by iproute2; every call names the network namespace it works in."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from localkube import commands
+
+# Marks the host's routes as ours (see `ip route show proto 108`), so that only those are ever removed.
+ROUTE_PROTOCOL = "108"
+LAST_RESORT = "4000000000"
+
+
+def ip(*words: str, namespace: int | None = None) -> str:
+    """Run `ip` here, or in the network namespace behind an open file."""
+    if namespace is None:
+        return commands.run(["ip", *words])
+    return commands.run(["nsenter", f"--net=/proc/{_self()}/fd/{namespace}", "ip", *words])
+
+
+def _self() -> str:
+    """Our own pid as the /proc we have mounted counts."""
+    return str(Path("/proc/self").readlink())
+
+
+def set_sysctls(settings: dict[str, str]) -> None:
+    for name, value in settings.items():
+        (Path("/proc/sys/net") / name).write_text(value)
+
+
+def bring_up(*links: str) -> None:
+    for link in links:
+        ip("link", "set", link, "up")
+
+
+def join(outside: int, outer: str, inner: str, *, outer_setup: Sequence[Sequence[str]]) -> None:
+    """Make a veth pair from the namespace `outside` into ours, replacing one that a predecessor left."""
+    if outer in ip("-o", "link", "show", namespace=outside):
+        ip("link", "delete", outer, namespace=outside)
+    ip("link", "add", outer, "type", "veth", "peer", "name", inner, "netns", f"/proc/{_self()}/ns/net", namespace=outside)
+    for words in outer_setup:
+        ip(*words, namespace=outside)
