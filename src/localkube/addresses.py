@@ -13,14 +13,14 @@ CANDIDATES = tuple(ipaddress.IPv4Network(f"10.{second}.0.0/16") for second in ra
 
 def networks_in_use() -> list[Network]:
     """Read this machine's addresses and routes, the default route aside."""
-    found: list[Network] = []
-    for link in json.loads(commands.run(["ip", "-json", "-4", "address"])):
-        for address in link.get("addr_info", ()):
-            found.append(ipaddress.IPv4Network(f"{address['local']}/{address['prefixlen']}", strict=False))
-    for route in json.loads(commands.run(["ip", "-json", "-4", "route", "show", "table", "all"]) or "[]"):
-        if route["dst"] != "default":
-            found.append(ipaddress.IPv4Network(route["dst"], strict=False))
-    return found
+    links = json.loads(commands.run(["ip", "-json", "-4", "address"]))
+    rows = [address for link in links for address in link.get("addr_info", ())]
+    routes = json.loads(commands.run(["ip", "-json", "-4", "route", "show", "table", "all"]) or "[]")
+    written = [
+        *(f"{row['local']}/{row['prefixlen']}" for row in rows),
+        *(route["dst"] for route in routes if route["dst"] != "default"),
+    ]
+    return [ipaddress.IPv4Network(word, strict=False) for word in written]
 
 
 def free_block(taken: Iterable[Network]) -> str:
@@ -29,5 +29,6 @@ def free_block(taken: Iterable[Network]) -> str:
         if not any(candidate.overlaps(network) for network in used):
             return str(candidate)
     raise errors.LocalkubeError(
-        f"no free network is left: this machine's routes or other clusters take all of {CANDIDATES[0]} to {CANDIDATES[-1]}"
+        f"no network is free for a cluster: this machine's routes and other clusters meet all from {CANDIDATES[0]} "
+        f"to {CANDIDATES[-1]}"
     )

@@ -11,6 +11,10 @@ from typing import Any
 from localkube import errors, pki
 
 Manifest = dict[str, Any]
+UNFIT = frozenset(
+    f"node.kubernetes.io/{state}"
+    for state in ("not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure")
+)
 PLURALS = {
     "Node": "nodes",
     "Service": "services",
@@ -74,5 +78,8 @@ def path_of(manifest: Manifest) -> str:
 
 
 def is_ready(node: Manifest) -> bool:
+    """Tell whether the kubelet says so and no taint of the controller manager's keeps pods away."""
+    if any(taint["key"] in UNFIT for taint in node.get("spec", {}).get("taints", ())):
+        return False
     conditions = node.get("status", {}).get("conditions", ())
     return any(row["type"] == "Ready" and row["status"] == "True" for row in conditions)

@@ -34,7 +34,9 @@ def mounted() -> list[Hierarchy]:
             found.append(Hierarchy(Path(where), 2, ""))
         elif kind == "cgroup":
             # What is not a mount flag names the controllers, or a named tree: name=systemd.
-            own = [word for word in options.split(",") if word not in {"rw", "ro", "relatime", "nosuid", "nodev", "noexec"}]
+            own = [
+                word for word in options.split(",") if word not in {"rw", "ro", "relatime", "nosuid", "nodev", "noexec"}
+            ]
             found.append(Hierarchy(Path(where), 1, ",".join(own)))
     return found
 
@@ -131,16 +133,17 @@ def usage(ident: str) -> tuple[float, int]:
     """Give the seconds of CPU used so far and the bytes of memory held now, page cache left out."""
     cpu, memory = 0.0, 0
     for root in group_paths(ident):
-        if (accounting := root / "cpuacct.usage").exists():
-            cpu = int(accounting.read_text()) / 1e9
-        elif (statistics := root / "cpu.stat").exists() and not cpu:
-            cpu = _keyed(statistics)["usage_usec"] / 1e6
-        if (statistics := root / "memory.stat").exists():
-            values = _keyed(statistics)
-            memory = values.get("total_rss", values.get("anon", 0)) + values.get("total_shmem", values.get("shmem", 0))
+        cpu = max(cpu, _keyed(root / "cpu.stat").get("usage_usec", 0) / 1e6)
+        held = _keyed(root / "memory.stat")
+        memory = max(
+            memory, held.get("total_rss", 0) + held.get("total_shmem", 0), held.get("anon", 0) + held.get("shmem", 0)
+        )
     return cpu, memory
 
 
 def _keyed(path: Path) -> dict[str, int]:
+    """Read a file of names and numbers; a hierarchy that does not have it says nothing."""
+    if not path.exists():
+        return {}
     rows = (line.split() for line in path.read_text().splitlines())
     return {name: int(value) for name, value in rows}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from localkube import addons, cgroups, commands, controlplane, errors, kubeconfig, lock, pki, spec
+from localkube import addons, cgroups, commands, controlplane, errors, kubeconfig, pki, spec
 from localkube.api import Api
 from localkube.init import launch, network
 from localkube.init.control import Control
@@ -51,14 +51,14 @@ class Cluster:
         with progress.step("control plane: etcd, API server, controller manager, scheduler, DNS"):
             for program in controlplane.programs(self.spec, self.paths):
                 self.control.start(program)
-            wait_until(self.api.ready, API_TIMEOUT, f"the API server is not ready; see {self.paths.logs}/kube-apiserver.log")
+            wait_until(
+                self.api.ready, API_TIMEOUT, f"the API server is not ready; see {self.paths.logs}/kube-apiserver.log"
+            )
             for manifest in addons.manifests(self.spec):
                 self.api.apply(manifest)
         with progress.step(f"{len(self.nodes)} nodes Ready") as update:
             for node in self.nodes:
                 node.start()
-            for node in self.nodes:
-                node.load_pause()
             self.wait_ready(update)
 
     def _write_settings(self) -> None:
@@ -93,14 +93,18 @@ class Cluster:
             update(f"{len(ready)} of {len(names)}")
             return ready == names
 
-        wait_until(all_ready, NODES_TIMEOUT, f"not every node became Ready; see `localkube status --name {self.spec.name}`")
+        wait_until(
+            all_ready, NODES_TIMEOUT, f"not every node became Ready; see `localkube status --name {self.spec.name}`"
+        )
 
     def healthy(self) -> bool:
         """Every program runs, the API server answers, every node is Ready."""
         try:
             running = self.control.status()
             programs_run = all(name in running and running[name].pid for name in controlplane.COMPONENTS)
-            return programs_run and self.api.ready() and self.api.ready_nodes() >= {node.name for node in self.spec.nodes}
+            return (
+                programs_run and self.api.ready() and self.api.ready_nodes() >= {node.name for node in self.spec.nodes}
+            )
         except errors.LocalkubeError:
             return False
 
@@ -124,10 +128,12 @@ def take_down(paths: ClusterPaths) -> None:
 
 
 def detach_disks(paths: ClusterPaths) -> None:
-    """The kernel lets go of a node's disk with its last mount; wait for that, and end what a kill left half done."""
+    """Wait until the kernel lets go of the nodes' disks with their last mount; end what a kill left half done."""
     deadline = time.monotonic() + 5.0
     for disk in sorted(paths.root.glob("nodes/*/disk.img*")):
-        while devices := commands.run(["losetup", "--noheadings", "--output", "NAME", "--associated", str(disk)]).split():
+        while devices := commands.run(
+            ["losetup", "--noheadings", "--output", "NAME", "--associated", str(disk)]
+        ).split():
             for device in devices:
                 commands.succeeds(["losetup", "--detach", device])
             if time.monotonic() > deadline:

@@ -21,7 +21,7 @@ def run(
 ) -> str:
     """Run to the end and return standard output; raise with the last words of standard error otherwise."""
     try:
-        done = subprocess.run(
+        done: subprocess.CompletedProcess[bytes] = subprocess.run(
             list(argv),
             **_input(stdin),
             capture_output=True,

@@ -14,7 +14,13 @@ COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-schedul
 
 
 def subjects(cluster: ClusterSpec) -> list[Subject]:
-    names = ["kubernetes", "kubernetes.default", "kubernetes.default.svc", f"kubernetes.default.svc.{DOMAIN}", "localhost"]
+    names = [
+        "kubernetes",
+        "kubernetes.default",
+        "kubernetes.default.svc",
+        f"kubernetes.default.svc.{DOMAIN}",
+        "localhost",
+    ]
     return [
         Subject(
             "kube-apiserver",
@@ -55,7 +61,7 @@ def _etcd(paths: ClusterPaths) -> list[str]:
         f"--listen-client-urls={ETCD}",
         f"--advertise-client-urls={ETCD}",
         "--listen-peer-urls=http://127.0.0.1:2380",
-        "--unsafe-no-fsync",  # what survives is the machine's page cache: enough for a cluster that is made to be thrown away
+        "--unsafe-no-fsync",  # the machine's page cache outlives the process: enough for a disposable cluster
         "--log-level=warn",
     ]
 
@@ -125,7 +131,10 @@ def corefile(cluster: ClusterSpec, paths: ClusterPaths) -> str:
     errors
     health 127.0.0.1:8080
     ready 127.0.0.1:8181
-    cache 5
+    cache {{
+        success 9984 5
+        denial 9984 1
+    }}
     kubernetes {DOMAIN} in-addr.arpa ip6.arpa {{
         kubeconfig {paths.settings / "coredns.kubeconfig"}
         pods insecure

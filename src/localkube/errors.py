@@ -14,7 +14,8 @@ class CommandFailedError(LocalkubeError):
         self.argv = tuple(argv)
         self.code = code
         self.output = output.strip()
-        last = self.output.splitlines()[-1] if self.output else "it printed nothing"
+        lines = [line.strip() for line in self.output.splitlines() if line.strip()]
+        last = " / ".join(lines[-3:]) or "it printed nothing"
         super().__init__(f"`{' '.join(argv[:4])}` ended with {code}: {last}")
 
 

@@ -1,5 +1,6 @@
 """One node of a cluster: its settings on disk, its processes, its life and death."""
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +48,7 @@ class Node:
             )
 
     def _ensure_disk(self) -> None:
-        """A sparse file, whole under its name or not there: without a journal, since nothing outlives the machine."""
+        """Make a sparse file, whole under its name or not there; no journal, since nothing outlives the machine."""
         if self.paths.disk.exists():
             return
         draft = self.paths.disk.with_suffix(".img.tmp")
@@ -60,6 +61,7 @@ class Node:
     def start(self) -> None:
         """Start the node where it is not running, and in it what is not running."""
         if not self.control.alive():
+            self._wait_gone()
             self._ensure_disk()
             groups = cgroups.create(self.cluster.ident, self.name)
             arguments = [str(self.cluster_paths.root), self.name, str(self.cni)]
@@ -76,6 +78,16 @@ class Node:
         for program in nodeplane.programs(self.spec):
             self.control.start(program)
 
+    def _wait_gone(self, timeout: float = 10.0) -> None:
+        """Let a predecessor that no longer answers end completely: its link and its disk are the same."""
+        deadline = time.monotonic() + timeout
+        while (state := self.cluster_control.status().get(self.name)) is not None and state.pid is not None:
+            if time.monotonic() > deadline:
+                raise errors.LocalkubeError(
+                    f"node {self.name} neither answers nor ends: `localkube node kill {self.name}`"
+                )
+            time.sleep(0.02)
+
     def _wait(self) -> None:
         try:
             self.control.wait()
@@ -86,10 +98,9 @@ class Node:
     def stop(self) -> None:
         """As a machine is shut down: its programs are asked to end, then everything in it goes."""
         self.control.shut_down()
+        self._wait_gone()
 
     def kill(self) -> None:
         """As a machine that loses its power."""
         self.cluster_control.kill(self.name)
-
-    def load_pause(self) -> None:
-        pass
+        self._wait_gone()

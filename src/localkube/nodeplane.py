@@ -69,7 +69,6 @@ def _containerd() -> str:
 version = 2
 root = "/var/lib/containerd"
 state = "/run/containerd"
-disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs"]
 [grpc]
   address = "{CONTAINERD_SOCKET}"
 [plugins."io.containerd.grpc.v1.cri"]
@@ -104,6 +103,7 @@ def _kubelet(cluster: ClusterSpec) -> dict[str, Any]:
         "nodeLeaseDurationSeconds": 20,
         "nodeStatusUpdateFrequency": "5s",
         "evictionHard": {"nodefs.available": "5%", "imagefs.available": "5%", "memory.available": "100Mi"},
+        "evictionPressureTransitionPeriod": "10s",
         "imageGCHighThresholdPercent": 100,  # an image that no registry has must never be collected
         "volumePluginDir": "/var/lib/kubelet/volumeplugins",  # the usual place is in /usr, which a node cannot write to
         "serializeImagePulls": False,
@@ -118,6 +118,7 @@ def _kube_proxy(cluster: ClusterSpec, node: NodeSpec) -> dict[str, Any]:
         "clientConnection": {"kubeconfig": f"{SETTINGS}/kube-proxy.kubeconfig"},
         "mode": "nftables",
         "clusterCIDR": cluster.pods,
+        "nftables": {"minSyncPeriod": "100ms", "syncPeriod": "30s"},
         "hostnameOverride": node.name,
         "conntrack": {"maxPerCore": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
     }

@@ -90,7 +90,9 @@ class Home:
     def from_environment(cls) -> "Home":
         state = Path(os.environ.get("LOCALKUBE_HOME", "/var/lib/localkube"))
         if len(str(state)) > LONGEST_STATE:
-            raise errors.LocalkubeError(f"LOCALKUBE_HOME is longer than {LONGEST_STATE} characters: sockets need it short")
+            raise errors.LocalkubeError(
+                f"LOCALKUBE_HOME is longer than {LONGEST_STATE} characters: sockets need it short"
+            )
         caches = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
         return cls(state=state, cache=Path(os.environ.get("LOCALKUBE_CACHE") or f"{caches}/localkube"))
 

@@ -1,6 +1,6 @@
 """The cluster's own certificate authority, and a certificate for everyone who talks in it."""
 
-import datetime
+import datetime as dt
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from localkube.spec import write_atomically
 
-LIFETIME = datetime.timedelta(days=3650)
+LIFETIME = dt.timedelta(days=3650)
 AUTHORITY = "ca"
 
 
@@ -64,14 +64,14 @@ def _name(common: str, groups: Sequence[str] = ()) -> x509.Name:
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(public)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_before(now - dt.timedelta(hours=1))
         .not_valid_after(now + LIFETIME)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
     )
@@ -130,6 +130,6 @@ def _alternative(word: str) -> x509.GeneralName:
 
 
 def _write_pair(directory: Path, file: str, signed: x509.Certificate, private: ec.EllipticCurvePrivateKey) -> None:
-    """The key first: a certificate that exists always has its key, also after a kill in between."""
+    """Write the key first: a certificate that exists always has its key, also after a kill in between."""
     write_atomically(key(directory, file), _pem(private), 0o600)
     write_atomically(certificate(directory, file), signed.public_bytes(serialization.Encoding.PEM).decode())

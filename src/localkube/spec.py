@@ -45,7 +45,7 @@ class ClusterSpec:
 
     @property
     def host(self) -> str:
-        """This machine's own address on the nodes' network."""
+        """The address of this machine on the nodes' network."""
         return self._address(254)
 
     @property

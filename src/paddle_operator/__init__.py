@@ -1,1 +1,1 @@
-"""x."""
+"""Distributed training on Kubernetes, with its data cached next to the workers."""

@@ -5,12 +5,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-# Descriptor 9 keeps a way back to the network namespace that the new one is to be linked to.
+# Descriptor 9 keeps a way back to the network namespace that the new one is to be linked to; 8 may hold a lock.
 OUTSIDE = 9
 _SCRIPT = """
 exec 9</proc/self/ns/net
 for group in $LOCALKUBE_GROUPS; do echo 0 >"$group" || exit 1; done
-[ -z "$LOCALKUBE_LOCK" ] || eval "exec $LOCALKUBE_LOCK>&-"
+exec 8<&-
 exec unshare "$@"
 """
 _NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--cgroup", "--fork", "--kill-child", "--mount-proc")
@@ -35,12 +35,11 @@ def detached(argv: Sequence[str], variables: Mapping[str, str], log: Path, lock:
     """Leave a process behind that outlives us. It holds our lock until its control group can find it."""
     with log.open("ab") as output:
         subprocess.run(
-            ["/bin/sh", "-c", '"$@" &', "localkube", *argv],
-            stdin=subprocess.DEVNULL,
+            ["/bin/sh", "-c", 'exec 8<&0; "$@" &', "localkube", *argv],
+            stdin=lock,
             stdout=output,
             stderr=output,
-            env={**variables, "LOCALKUBE_LOCK": str(lock)},
-            pass_fds=[lock],
+            env=variables,
             start_new_session=True,
             cwd="/",
             check=True,

@@ -36,6 +36,18 @@ def join(outside: int, outer: str, inner: str, *, outer_setup: Sequence[Sequence
     """Make a veth pair from the namespace `outside` into ours, replacing one that a predecessor left."""
     if outer in ip("-o", "link", "show", namespace=outside):
         ip("link", "delete", outer, namespace=outside)
-    ip("link", "add", outer, "type", "veth", "peer", "name", inner, "netns", f"/proc/{_self()}/ns/net", namespace=outside)
+    ip(
+        "link",
+        "add",
+        outer,
+        "type",
+        "veth",
+        "peer",
+        "name",
+        inner,
+        "netns",
+        f"/proc/{_self()}/ns/net",
+        namespace=outside,
+    )
     for words in outer_setup:
         ip(*words, namespace=outside)

@@ -7,13 +7,13 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 RESTART_DELAYS = (0.2, 0.5, 1.0, 2.0, 5.0)
 SETTLED = 20.0
+POLL = 0.05
 LONGEST_REQUEST = 1 << 20
 Reply = dict[str, Any]
 
@@ -32,9 +32,10 @@ class Unit:
     pid: int | None = None
     started: float = 0.0
     due: float = 0.0
-    restarts: int = 0
+    starts: int = 0
+    failures: int = 0
     last_exit: int | None = None
-    kill_at: float | None = field(default=None)
+    kill_at: float | None = None
 
     def same_as(self, other: "Unit") -> bool:
         return (self.argv, self.environment, self.log, self.restart, self.wait_for) == (
@@ -61,8 +62,7 @@ class Supervisor:
         self._selector.register(wake_read, selectors.EVENT_READ, lambda: _drain(wake_read))
         while not (self._stopping and all(unit.pid is None for unit in self._units.values())):
             for key, _ in self._selector.select(self._pause()):
-                handler: Callable[[], None] = key.data
-                handler()
+                key.data()
             self._reap()
             self._step()
 
@@ -70,9 +70,8 @@ class Supervisor:
         """Sleep until the next thing is due; for ever when nothing is."""
         now = time.monotonic()
         moments = [unit.kill_at for unit in self._units.values() if unit.kill_at is not None]
-        for unit in self._units.values():
-            if unit.wanted and unit.pid is None:
-                moments.append(now + 0.05 if unit.wait_for and unit.due <= now else unit.due)
+        waiting = [unit for unit in self._units.values() if unit.wanted and unit.pid is None]
+        moments += [now + POLL if unit.wait_for and unit.due <= now else unit.due for unit in waiting]
         return max(0.0, min(moments) - now) if moments else None
 
     def _reap(self) -> None:
@@ -89,11 +88,11 @@ class Supervisor:
 
     def _ended(self, unit: Unit, code: int) -> None:
         now = time.monotonic()
-        quick = unit.restarts if now - unit.started < SETTLED else 0
+        quick = unit.failures if now - unit.started < SETTLED else 0
         unit.pid, unit.kill_at, unit.last_exit = None, None, code
         unit.wanted = unit.wanted and unit.restart
         unit.due = now + RESTART_DELAYS[min(quick, len(RESTART_DELAYS) - 1)]
-        unit.restarts = quick + 1
+        unit.failures = quick + 1
         say(f"{unit.name} ended with {code}")
 
     def _step(self) -> None:
@@ -127,6 +126,7 @@ class Supervisor:
             self._ended(unit, 127)
             return
         unit.started = time.monotonic()
+        unit.starts += 1
         say(f"{unit.name} started as {unit.pid}")
 
     def _answer(self) -> None:
@@ -134,8 +134,10 @@ class Supervisor:
         with connection:
             connection.settimeout(2.0)
             try:
-                request = json.loads(_receive_line(connection))
-                reply = self._do(request)
+                line = _receive_line(connection)
+                if not line:
+                    return  # somebody looked whether we are here
+                reply = self._do(json.loads(line))
             except (OSError, ValueError, KeyError, TypeError) as error:
                 reply = {"error": f"{type(error).__name__}: {error}"}
             try:
@@ -187,7 +189,7 @@ def _described(unit: Unit) -> Reply:
         "name": unit.name,
         "wanted": unit.wanted,
         "pid": unit.pid,
-        "restarts": unit.restarts,
+        "restarts": max(0, unit.starts - 1),
         "last_exit": unit.last_exit,
         "seconds": time.monotonic() - unit.started if unit.pid else 0.0,
     }
@@ -213,7 +215,8 @@ def _drain(wake: socket.socket) -> None:
 
 def say(message: str) -> None:
     """Write to the supervisor's own log, which is its standard error."""
-    print(f"{time.strftime('%H:%M:%S')} {message}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {message}\n")
+    sys.stderr.flush()
 
 
 def listen(path: Path) -> socket.socket:

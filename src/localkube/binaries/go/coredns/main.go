@@ -18,6 +18,6 @@ import (
 
 func main() {
 	// The order is the order in which a query passes them.
-	dnsserver.Directives = []string{"bind", "health", "ready", "errors", "cache", "template", "kubernetes"}
+	dnsserver.Directives = []string{"bind", "health", "ready", "errors", "cache", "kubernetes", "template"}
 	coremain.Run()
 }

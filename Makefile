@@ -1,0 +1,67 @@
+# `make` lists the targets. Whatever needs Python makes .venv ready first.
+BIN := .venv/bin
+IMAGE := localhost/paddle-operator:dev
+IMAGE_PACKAGES := python3,python3-venv,fuse3,ca-certificates
+# The image's Python is its base's, so there are wheels for each one it may be.
+IMAGE_PYTHONS := 3.11 3.12 3.13
+
+.DEFAULT_GOAL := help
+.PHONY: help quickstart quickstart-cluster test test-unit test-cluster check check-style check-types check-imports \
+	check-generated format lock wheels image clean ready prepared
+
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' Makefile
+
+quickstart: quickstart-cluster ## See it work: a real Kubernetes on this machine, and something running on it
+
+quickstart-cluster: ready ## Bring up a Kubernetes with several nodes and run a small demonstration on it
+	$(BIN)/localkube up --name quickstart --replace
+	$(BIN)/localkube demo --name quickstart
+
+test: prepared ## Run every test; those that need Kubernetes skip, and say why, where it cannot be had
+	$(BIN)/pytest $(ARGS)
+
+test-unit: ready ## Run the tests that need nothing but Python: seconds
+	$(BIN)/pytest -m 'not cluster' $(ARGS)
+
+test-cluster: prepared ## Run the tests that need the real Kubernetes
+	$(BIN)/pytest -m cluster $(ARGS)
+
+check: check-style check-types check-imports check-generated ## Lint, types, import directions, generated files
+
+check-style: ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+check-types: ready
+	$(BIN)/mypy
+
+check-imports: ready
+	$(BIN)/lint-imports --no-logo
+
+check-generated: ready
+	$(BIN)/python tools/generate --check
+
+format: ready ## Format the code and repair what the linter can
+	$(BIN)/ruff check --fix-only --quiet
+	$(BIN)/ruff format
+
+lock: ready ## Write requirements.lock from pyproject.toml, keeping the versions that still fit
+	$(BIN)/python tools/generate requirements.lock
+
+wheels: ready ## Build the project's wheel and fetch its dependencies', checked against the lock, into dist/wheels
+	tools/wheels dist/wheels $(IMAGE_PYTHONS)
+
+image: wheels ## Build the container image
+	$(BIN)/localkube build-image -t $(IMAGE) --base-packages $(IMAGE_PACKAGES) .
+
+clean: ## Remove .venv and the caches of this checkout; clusters stay
+	rm -rf .venv dist test-artifacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	find src tests tools -type d -name __pycache__ -prune -exec rm -rf {} +
+
+ready:
+	@tools/bootstrap
+
+# It ends with 3 where Kubernetes cannot be had, and has then said why.
+prepared: ready
+	$(BIN)/localkube prepare || [ $$? -eq 3 ]

@@ -1,0 +1,80 @@
+"""The programs of a cluster in one directory of the cache: found on this machine, or built once from source."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from localkube import errors
+from localkube.binaries import build, catalog, find, golang
+from localkube.paths import Home
+from localkube.progress import Progress
+
+_DRAFT = ".draft-"
+
+
+def ensure(home: Home, progress: Progress) -> Path:
+    """Give the directory with every binary; each file in it is whole, since it got its name by a rename."""
+    directory = home.cache.absolute() / "bin" / catalog.key()
+    if catalog.missing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        with _exclusive(directory.parent, progress), _draft(directory.parent) as draft:
+            _fill(directory, draft, home, progress)
+    return directory
+
+
+@contextmanager
+def _exclusive(directory: Path, progress: Progress) -> Iterator[None]:
+    descriptor = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress.say("Another localkube is getting the binaries; waiting for it to finish.")
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _draft(directory: Path) -> Iterator[Path]:
+    """Give a place to work in, and clear away those of killed predecessors."""
+    for left in directory.glob(f"{_DRAFT}*"):
+        shutil.rmtree(left, ignore_errors=True)  # a compiler that outlived its killed parent may still write
+    draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=directory))
+    try:
+        yield draft
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _fill(directory: Path, draft: Path, home: Home, progress: Progress) -> None:
+    """Bring in what is missing: the predecessor we waited for may have done it all."""
+    found = [one for binary in catalog.missing(directory) if (one := find.find(binary, os.environ))]
+    for one in found:
+        progress.say(f"Using {one.binary.name} {catalog.dotted(one.version)} from {one.path}.")
+        _copy(one.path, draft / one.binary.name)
+    _publish([one.binary for one in found], draft, directory)
+    if to_build := catalog.missing(directory):
+        build.Builder(golang.ensure(home, progress), draft, progress).build(to_build)
+        _publish(to_build, draft, directory)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy and not link: nodes see the cache's directory, and not where the link would lead."""
+    try:
+        shutil.copyfile(source, target)
+    except OSError as error:
+        raise errors.LocalkubeError(f"{source} could not be copied to the cache: {error.strerror}") from None
+
+
+def _publish(binaries: list[catalog.Binary], draft: Path, directory: Path) -> None:
+    os.sync()  # a machine that loses its power must not find an empty file under the final name
+    for binary in binaries:
+        path = draft / binary.name
+        path.chmod(0o755)
+        path.rename(directory / binary.name)

@@ -1,0 +1,161 @@
+"""Builds binaries from the pinned Go module, and tells how far it is."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from localkube import commands, errors, preflight
+from localkube.binaries import catalog
+from localkube.binaries.catalog import Binary
+from localkube.progress import Progress, Update
+
+NEEDED_SPACE = 6 * preflight.GIB
+LAST_WORDS = 5
+FEW = 3
+_VERSION_PACKAGE = "k8s.io/component-base/version"
+
+
+@dataclass
+class Tally:
+    """Which of a build's packages were compiled; those in Go's cache are not mentioned and not counted."""
+
+    packages: frozenset[str]
+    compiled: set[str] = field(default_factory=set)
+
+    def count(self, line: str) -> bool:
+        known = line in self.packages
+        if known:
+            self.compiled.add(line)
+        return known
+
+    def __str__(self) -> str:
+        return f"{len(self.compiled)} of {len(self.packages)} packages"
+
+
+@dataclass(frozen=True)
+class Builder:
+    """`draft` takes the binaries and Go's own temporary files; it is the caller's to remove."""
+
+    go: Path
+    draft: Path
+    progress: Progress
+    module: Path = catalog.MODULE
+
+    def build(self, binaries: Sequence[Binary]) -> None:
+        """All at once, so that what they share is loaded once; etcd apart, since its package is not named after it."""
+        self._check_space()
+        self.progress.say(f"Building {names(binaries)} from source: {_expected(binaries)}, once per machine.")
+        with self.progress.step("downloading Go modules") as update:
+            tally = Tally(self._packages(binaries, update))
+        if together := [binary for binary in binaries if not binary.is_etcd]:
+            self._compile(together, f"{self.draft}/", tally)
+        for etcd in (binary for binary in binaries if binary.is_etcd):
+            self._compile([etcd], str(self.draft / etcd.name), tally)
+
+    def _check_space(self) -> None:
+        go_cache = commands.run([str(self.go), "env", "GOCACHE"], environment=self._environment()).strip()
+        for place in (self.draft, Path(go_cache)):
+            if preflight.free_space(place) < NEEDED_SPACE:
+                needed = NEEDED_SPACE // preflight.GIB
+                raise errors.LocalkubeError(
+                    f"building needs {needed} GiB of free disk at {place}: make room there first"
+                )
+
+    def _packages(self, binaries: Iterable[Binary], update: Update) -> frozenset[str]:
+        """Name every package of the build; Go downloads what it needs to know that."""
+        listing = self.draft / "packages"
+        fetched = 0
+
+        def notice(line: str) -> bool:
+            nonlocal fetched
+            if line.startswith("go: downloading "):
+                fetched += 1
+                update(f"{fetched} so far")
+                return True
+            return False
+
+        self._run(["list", "-deps", *(binary.package for binary in binaries)], listing, notice)
+        packages = frozenset(listing.read_text().split())
+        listing.unlink()
+        return packages
+
+    def _compile(self, binaries: Sequence[Binary], output: str, tally: Tally) -> None:
+        argv = ["build", "-v", "-trimpath", "-buildvcs=false", "-o", output, "-ldflags", linker_flags()]
+        with self.progress.step(f"compiling {_shortly(binaries)}") as update:
+
+            def notice(line: str) -> bool:
+                known = tally.count(line)
+                if known:
+                    update(str(tally))
+                return known
+
+            self._run([*argv, *(binary.package for binary in binaries)], Path(os.devnull), notice)
+
+    def _run(self, arguments: Sequence[str], output: Path, notice: Callable[[str], bool]) -> None:
+        """Hand every line of standard error to `notice`; what it does not know is told should Go fail."""
+        unknown: list[str] = []
+        with output.open("wb") as file, self._start(arguments, file) as process:
+            try:
+                lines = (line.rstrip() for line in process.stderr or ())
+                unknown.extend(line for line in lines if line and not notice(line))
+                process.wait()
+            finally:
+                process.kill()  # does nothing where it has ended
+        if process.returncode != 0:
+            words = "\n".join(unknown[-LAST_WORDS:]) or "it printed nothing"
+            raise errors.LocalkubeError(f"`go {arguments[0]}` ended with {process.returncode}:\n{words}")
+
+    def _start(self, arguments: Sequence[str], output: IO[bytes]) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            commands.bound_to_parent([str(self.go.absolute()), *arguments]),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            cwd=self.module,
+            env={**os.environ, **self._environment()},
+            text=True,
+            errors="replace",
+        )
+
+    def _environment(self) -> dict[str, str]:
+        """Set what decides the result; where Go downloads from and keeps its cache stays the machine's own business."""
+        return {
+            "CGO_ENABLED": "0",
+            "GO111MODULE": "on",
+            "GOARCH": catalog.architecture(),
+            "GOFLAGS": "-mod=readonly",
+            "GOOS": "linux",
+            "GOTMPDIR": str(self.draft),
+            "GOTOOLCHAIN": "local",
+            "GOWORK": "off",
+            "HOME": str(Path.home()),
+        }
+
+
+def names(binaries: Iterable[Binary]) -> str:
+    *others, last = [binary.name for binary in binaries]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _shortly(binaries: Sequence[Binary]) -> str:
+    return names(binaries) if len(binaries) <= FEW else f"{len(binaries)} programs"
+
+
+def _expected(binaries: Iterable[Binary]) -> str:
+    large = any(binary.package.startswith("k8s.io/") for binary in binaries)
+    return f"about {8 if large else 3} minutes on 2 cores"
+
+
+def linker_flags() -> str:
+    """Without these the nodes would report v0.0.0."""
+    version = catalog.kubernetes_version()
+    values = {
+        "gitVersion": f"v{catalog.dotted(version)}",
+        "gitMajor": str(version[0]),
+        "gitMinor": str(version[1]),
+        "gitTreeState": "clean",
+    }
+    return " ".join(["-s", "-w", *(f"-X {_VERSION_PACKAGE}.{name}={value}" for name, value in values.items())])

@@ -1,0 +1,145 @@
+"""All clusters of this machine: asks for one, finds one, removes one."""
+
+import fcntl
+import hashlib
+import ipaddress
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from localkube import addresses, binaries, errors, lock, packages, preflight, spec
+from localkube.cluster import Cluster, take_down
+from localkube.images import archive, load
+from localkube.paths import ClusterPaths, Home
+from localkube.progress import Progress
+from localkube.spec import ClusterSpec
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `up` is asked for."""
+
+    name: str
+    nodes: int = 3
+    disk: str = "20G"
+    feature_gates: str = ""
+    runtime_config: str = ""
+
+
+def revision() -> str:
+    """Change with every line of localkube, so that a cluster made by other code is known as such."""
+    digest = hashlib.sha256()
+    package = Path(__file__).parent
+    for file in sorted(package.rglob("*.py")):
+        digest.update(str(file.relative_to(package)).encode() + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def prepare(home: Home, progress: Progress) -> Path:
+    """Have everything that a cluster is made of on this machine, and return where its binaries are."""
+    preflight.check(home)
+    packages.ensure(progress)
+    return binaries.ensure(home, progress)
+
+
+def find(home: Home, name: str) -> Cluster:
+    paths = home.cluster(name)
+    known = spec.load(paths.spec)
+    if known is None:
+        others = ", ".join(other.name for other in home.clusters())
+        raise errors.NotRunningError(
+            f"there is no cluster {name}; {f'there are: {others}' if others else 'none is up'}"
+        )
+    return Cluster(known, paths, packages.cni_directory())
+
+
+def up(home: Home, request: Request, progress: Progress, *, replace_other: bool = False) -> Cluster:
+    """Bring the cluster up, or finish what an earlier call began; `replace_other` rebuilds one that is not as asked."""
+    programs = prepare(home, progress)
+    paths = home.cluster(request.name)
+    with lock.exclusive(paths, progress) as descriptor:
+        known = spec.load(paths.spec)
+        if replace_other and paths.root.exists() and not _reusable(known, request, paths):
+            progress.say(
+                f"Cluster {request.name} is from another version, was asked for otherwise, or is ill: making it anew."
+            )
+            take_down(paths)
+            known = None
+        wanted = _begin(home, paths, request, programs) if known is None else _continued(known, request)
+        wanted.save(paths.spec)
+        cluster = Cluster(wanted, paths, packages.cni_directory())
+        cluster.up(progress, descriptor)
+        pause = archive.pause_archive(home, programs)
+        load.load([node.control for node in cluster.nodes], pause, progress)
+    return cluster
+
+
+def _reusable(known: ClusterSpec | None, request: Request, paths: ClusterPaths) -> bool:
+    return (
+        known is not None
+        and known.revision == revision()
+        and not _differences(known, request)
+        and len(known.nodes) == request.nodes
+        and Cluster(known, paths, packages.cni_directory()).healthy()
+    )
+
+
+def _differences(known: ClusterSpec, request: Request) -> list[str]:
+    names = ("disk", "feature_gates", "runtime_config")
+    differing = [name for name in names if getattr(known, name) != getattr(request, name)]
+    return differing + (["nodes"] if len(known.nodes) > request.nodes else [])
+
+
+def _continued(known: ClusterSpec, request: Request) -> ClusterSpec:
+    """Let a cluster grow; anything else would need a new one, which only a person decides."""
+    if differing := _differences(known, request):
+        raise errors.LocalkubeError(
+            f"cluster {request.name} exists with other settings ({', '.join(differing)}): "
+            f"`localkube down --name {request.name}` removes it, `up --replace` makes it anew"
+        )
+    return replace(known, nodes=spec.nodes_of(known.block, request.nodes))
+
+
+def _begin(home: Home, paths: ClusterPaths, request: Request, programs: Path) -> ClusterSpec:
+    """Decide everything about a new cluster and write it down, before the first thing is made."""
+    with _choosing(home):
+        others = (spec.load(other.spec) for other in home.clusters())
+        blocks = [ipaddress.IPv4Network(other.block) for other in others if other is not None]
+        block = addresses.free_block([*addresses.networks_in_use(), *blocks])
+        wanted = ClusterSpec(
+            name=request.name,
+            ident=spec.ident_of(paths.root),
+            block=block,
+            disk=request.disk,
+            binaries=str(programs),
+            revision=revision(),
+            feature_gates=request.feature_gates,
+            runtime_config=request.runtime_config,
+            nodes=spec.nodes_of(block, request.nodes),
+        )
+        paths.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        wanted.save(paths.spec)
+    return wanted
+
+
+@contextmanager
+def _choosing(home: Home) -> Iterator[None]:
+    """One cluster at a time picks its network."""
+    home.state.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(home.state / ".networks.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def down(home: Home, name: str, progress: Progress) -> bool:
+    """Remove the cluster and all that is left of one; return whether there was anything."""
+    paths = home.cluster(name)
+    existed = paths.root.exists()
+    with lock.exclusive(paths, progress), progress.step(f"cluster {name} down"):
+        take_down(paths)
+    return existed

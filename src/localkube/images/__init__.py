@@ -1,0 +1,1 @@
+"""Images without a registry: made on this machine, and put into every node."""

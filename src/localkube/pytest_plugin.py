@@ -1,0 +1,107 @@
+"""pytest fixtures: one real cluster per run, a namespace per test, and everything to look at when a test fails."""
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from localkube import clusters, diagnostics, errors, preflight
+from localkube.cluster import Cluster
+from localkube.kubectl import Kubectl
+from localkube.paths import Home
+from localkube.progress import Progress
+
+FAILED = pytest.StashKey[bool]()
+RUNS_AT_ONCE = 8
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("localkube", "a real Kubernetes for the tests")
+    group.addoption("--localkube-nodes", type=int, default=3, help="how many nodes the cluster has (3)")
+    group.addoption(
+        "--localkube-keep",
+        action="store_true",
+        default=os.environ.get("LOCALKUBE_KEEP") == "1",
+        help="leave the cluster up for the next run (also LOCALKUBE_KEEP=1)",
+    )
+    group.addoption("--localkube-artifacts", default="test-artifacts", help="where failed tests leave their state")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report: pytest.TestReport = yield  # type: ignore[assignment]  # what pytest sends into the wrapper
+    if report.failed:
+        item.stash[FAILED] = True
+    return report  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="session")
+def localkube_home() -> Home:
+    """Give the machine's state and cache; skip, loudly, where a cluster cannot be, unless it is required."""
+    home = Home.from_environment()
+    if problems := preflight.problems(home):
+        reason = f"NO KUBERNETES HERE: {' '.join(problems)}"
+        if os.environ.get("LOCALKUBE_REQUIRED") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return home
+
+
+@pytest.fixture(scope="session")
+def localkube_progress(pytestconfig: pytest.Config) -> Iterator[Progress]:
+    """Speak past pytest's capture: bringing up a cluster is worth watching."""
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
+        own = os.dup(2)
+    with os.fdopen(own, "w") as terminal:
+        yield Progress(Console(file=terminal, highlight=False, soft_wrap=True))
+
+
+@pytest.fixture(scope="session")
+def kube(localkube_home: Home, localkube_progress: Progress, pytestconfig: pytest.Config) -> Iterator[Cluster]:
+    """One cluster for the whole run; one that an earlier run left healthy is used again."""
+    with _own_name(localkube_home) as name:
+        request = clusters.Request(name, nodes=pytestconfig.getoption("--localkube-nodes"))
+        yield clusters.up(localkube_home, request, localkube_progress, replace_other=True)
+        if not pytestconfig.getoption("--localkube-keep"):
+            clusters.down(localkube_home, name, localkube_progress)
+
+
+@contextlib.contextmanager
+def _own_name(home: Home) -> Iterator[str]:
+    """Take the first name that no other run is using now; a killed run's name is free, and its cluster is found."""
+    home.state.mkdir(parents=True, exist_ok=True)
+    for number in range(1, RUNS_AT_ONCE + 1):
+        name = "pytest" if number == 1 else f"pytest-{number}"
+        descriptor = os.open(home.state / f".{name}.in-use", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            continue
+        try:
+            yield name
+        finally:
+            os.close(descriptor)
+        return
+    raise errors.LocalkubeError(f"{RUNS_AT_ONCE} test runs are going on at once: wait for one of them")
+
+
+@pytest.fixture
+def namespace(kube: Cluster, request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[Kubectl]:
+    """Give the test a namespace of its own, as a kubectl bound to it; keep its state when the test fails."""
+    test = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40].strip("-")
+    kubectl = Kubectl.of(kube, f"{test}-{secrets.token_hex(3)}")
+    kubectl.run("create", "namespace", kubectl.namespace)
+    yield kubectl
+    if request.node.stash.get(FAILED, False):
+        place = Path(pytestconfig.getoption("--localkube-artifacts")) / kubectl.namespace
+        diagnostics.collect(kube, kubectl, place)
+        request.node.add_report_section("teardown", "localkube", f"objects, events and logs are in {place}")
+    kubectl.run("delete", "namespace", kubectl.namespace, "--wait=false")

@@ -1,0 +1,1 @@
+"""The `paddle-operator` command: one file per verb."""

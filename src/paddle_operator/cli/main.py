@@ -1,0 +1,13 @@
+"""The `paddle-operator` command itself: its help, and the verbs it knows."""
+
+import click
+
+from paddle_operator.cli.version import version
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Run distributed training on Kubernetes, with its data cached next to the workers."""
+
+
+main.add_command(version)

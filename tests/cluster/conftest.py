@@ -1,0 +1,30 @@
+"""What every test on the real cluster has: the cluster itself, with the test image on every node."""
+
+from pathlib import Path
+
+import pytest
+
+from localkube.cluster import Cluster
+from localkube.images import build, load
+from localkube.paths import Home
+from localkube.progress import Progress
+from support.workloads import TESTBOX
+
+PACKAGES = ("bindfs", "busybox-static", "python3", "python3-grpcio")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.cluster)
+
+
+@pytest.fixture(scope="session")
+def testbox(localkube_home: Home, localkube_progress: Progress) -> Path:
+    context = Path(__file__).parent / "testbox"
+    return build.build(localkube_home, TESTBOX, context, None, {}, PACKAGES, localkube_progress)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _images(kube: Cluster, testbox: Path, localkube_progress: Progress) -> None:
+    load.load([node.control for node in kube.nodes], testbox, localkube_progress)
