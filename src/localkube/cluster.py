@@ -1,8 +1,8 @@
 """A cluster: brought up step by step from what is already there, and taken down without a trace."""
 
 import contextlib
+import functools
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +15,11 @@ from localkube.node import Node
 from localkube.paths import ClusterPaths
 from localkube.progress import Progress
 from localkube.spec import ClusterSpec
+from localkube.waiting import wait_until
 
 API_TIMEOUT = 90.0
 NODES_TIMEOUT = 90.0
+QUICKLY = 0.02
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,14 @@ class Cluster:
         kubeconfig.write(path, f"localkube-{self.spec.name}", self.spec.server, self.paths.pki, user)
 
     def _start_first_process(self, descriptor: int) -> None:
+        cgroups.kill(self.spec.ident)  # a killed predecessor stops answering before its last program is gone
         groups = cgroups.create(self.spec.ident, cgroups.CONTROL)
         argv = launch.command("cluster", [str(self.paths.root)])
         log = self.paths.logs / "cluster.log"
         launch.detached(argv, launch.environment(groups), log, descriptor)
         try:
             self.control.wait()
-        except errors.NotRunningError as error:
+        except errors.LocalkubeError as error:
             raise errors.LocalkubeError(f"{error}: {_last_line(log)}") from None
 
     def wait_ready(self, update: Callable[[str], None] = lambda _: None) -> None:
@@ -112,14 +115,14 @@ class Cluster:
 def take_down(paths: ClusterPaths) -> None:
     """Remove everything that may be there, whole or half made; each part is found by a name derived from the path."""
     ident = spec.ident_of(paths.root)
-    known = spec.load(paths.spec)
+    block = spec.block_of(paths.spec)
     cgroups.kill(ident)
     if commands.succeeds(["ip", "link", "show", f"lk{ident}"]):
         with contextlib.suppress(errors.CommandFailedError):  # the kernel may have been quicker
             network.ip("link", "delete", f"lk{ident}")
-    if known is not None:
-        for route in ([known.pods], ["unreachable", known.block]):
-            while commands.succeeds(["ip", "route", "delete", *route, "proto", network.ROUTE_PROTOCOL]):
+    if block is not None:
+        for target in (["unreachable", block], [spec.pods_of(block)]):
+            while commands.succeeds(["ip", "route", "delete", *target, "proto", network.ROUTE_PROTOCOL]):
                 pass
     detach_disks(paths)
     cgroups.remove(ident)
@@ -129,27 +132,16 @@ def take_down(paths: ClusterPaths) -> None:
 
 def detach_disks(paths: ClusterPaths) -> None:
     """Wait until the kernel lets go of the nodes' disks with their last mount; end what a kill left half done."""
-    deadline = time.monotonic() + 5.0
     for disk in sorted(paths.root.glob("nodes/*/disk.img*")):
-        while devices := commands.run(
-            ["losetup", "--noheadings", "--output", "NAME", "--associated", str(disk)]
-        ).split():
-            for device in devices:
-                commands.succeeds(["losetup", "--detach", device])
-            if time.monotonic() > deadline:
-                raise errors.LocalkubeError(f"{disk} is still in use by {', '.join(devices)}")
-            time.sleep(0.02)
+        wait_until(functools.partial(_detached, disk), 5.0, f"{disk} is still in use", QUICKLY)
 
 
-def wait_until(condition: Callable[[], bool], timeout: float, otherwise: str) -> None:
-    deadline = time.monotonic() + timeout
-    while True:
-        with contextlib.suppress(errors.LocalkubeError):
-            if condition():
-                return
-        if time.monotonic() > deadline:
-            raise errors.LocalkubeError(f"{otherwise} ({timeout:.0f} s passed)")
-        time.sleep(0.1)
+def _detached(disk: Path) -> bool:
+    question = ["losetup", "--noheadings", "--output", "NAME", "--associated", str(disk)]
+    devices = commands.run(question).split()
+    for device in devices:
+        commands.succeeds(["losetup", "--detach", device])
+    return not devices
 
 
 def _last_line(log: Path) -> str:

@@ -1,20 +1,19 @@
 """All clusters of this machine: asks for one, finds one, removes one."""
 
-import fcntl
 import hashlib
 import ipaddress
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from localkube import addresses, binaries, errors, lock, packages, preflight, spec
+from localkube import addresses, binaries, errors, lock, packages, preflight, sizes, spec
 from localkube.cluster import Cluster, take_down
 from localkube.images import archive, load
 from localkube.paths import ClusterPaths, Home
 from localkube.progress import Progress
 from localkube.spec import ClusterSpec
+
+SMALLEST_DISK = 2 << 30
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def up(home: Home, request: Request, progress: Progress, *, replace_other: bool 
     """Bring the cluster up, or finish what an earlier call began; `replace_other` rebuilds one that is not as asked."""
     programs = prepare(home, progress)
     paths = home.cluster(request.name)
-    with lock.exclusive(paths, progress) as descriptor:
+    with _alone(paths, progress) as descriptor:
         known = spec.load(paths.spec)
         if replace_other and paths.root.exists() and not _reusable(known, request, paths):
             progress.say(
@@ -67,7 +66,7 @@ def up(home: Home, request: Request, progress: Progress, *, replace_other: bool 
             )
             take_down(paths)
             known = None
-        wanted = _begin(home, paths, request, programs) if known is None else _continued(known, request)
+        wanted = _begin(home, request, programs, progress) if known is None else _continued(known, request)
         wanted.save(paths.spec)
         cluster = Cluster(wanted, paths, packages.cni_directory())
         cluster.up(progress, descriptor)
@@ -102,9 +101,13 @@ def _continued(known: ClusterSpec, request: Request) -> ClusterSpec:
     return replace(known, nodes=spec.nodes_of(known.block, request.nodes))
 
 
-def _begin(home: Home, paths: ClusterPaths, request: Request, programs: Path) -> ClusterSpec:
+def _begin(home: Home, request: Request, programs: Path, progress: Progress) -> ClusterSpec:
     """Decide everything about a new cluster and write it down, before the first thing is made."""
-    with _choosing(home):
+    paths = home.cluster(request.name)
+    if sizes.parse(request.disk) < SMALLEST_DISK:
+        raise errors.LocalkubeError(f"a node's disk of {request.disk} is too small: images need at least 2G")
+    waiting = "Another cluster is choosing its network; waiting for it."
+    with lock.exclusive(home.state / ".networks.lock", waiting, progress.say):
         others = (spec.load(other.spec) for other in home.clusters())
         blocks = [ipaddress.IPv4Network(other.block) for other in others if other is not None]
         block = addresses.free_block([*addresses.networks_in_use(), *blocks])
@@ -124,22 +127,15 @@ def _begin(home: Home, paths: ClusterPaths, request: Request, programs: Path) ->
     return wanted
 
 
-@contextmanager
-def _choosing(home: Home) -> Iterator[None]:
-    """One cluster at a time picks its network."""
-    home.state.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(home.state / ".networks.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+def _alone(paths: ClusterPaths, progress: Progress) -> AbstractContextManager[int]:
+    waiting = f"Another localkube is working on {paths.name}; waiting for it to finish."
+    return lock.exclusive(paths.lock, waiting, progress.say)
 
 
 def down(home: Home, name: str, progress: Progress) -> bool:
     """Remove the cluster and all that is left of one; return whether there was anything."""
     paths = home.cluster(name)
     existed = paths.root.exists()
-    with lock.exclusive(paths, progress), progress.step(f"cluster {name} down"):
+    with _alone(paths, progress), progress.step(f"cluster {name} down"):
         take_down(paths)
     return existed

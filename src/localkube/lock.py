@@ -1,25 +1,44 @@
-"""One change to a cluster at a time, across processes; a killed holder lets go by itself."""
+"""One at a time, across processes: a file's lock, which a killed holder lets go of by itself."""
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from localkube.paths import ClusterPaths
-from localkube.progress import Progress
+from pathlib import Path
 
 
 @contextmanager
-def exclusive(paths: ClusterPaths, progress: Progress) -> Iterator[int]:
-    """Hold the cluster's lock and give its descriptor."""
-    paths.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
-    descriptor = os.open(paths.lock, os.O_RDWR | os.O_CREAT, 0o600)
+def exclusive(path: Path, waiting: str, say: Callable[[str], None]) -> Iterator[int]:
+    """Hold the lock and give its descriptor; say that we are waiting when somebody else has it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress.say(f"Another localkube is working on {paths.name}; waiting for it to finish.")
+        if not _taken(descriptor):
+            say(waiting)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def first_free(paths: Iterator[Path]) -> Iterator[Path | None]:
+    """Hold the first of these locks that nobody has, and give its path; None when all are taken."""
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            if _taken(descriptor):
+                yield path
+                return
+        finally:
+            os.close(descriptor)
+    yield None
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

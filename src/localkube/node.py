@@ -1,14 +1,18 @@
 """One node of a cluster: its settings on disk, its processes, its life and death."""
 
-import time
+import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from localkube import cgroups, commands, errors, kubeconfig, nodeplane, pki, spec
+from localkube import cgroups, commands, errors, kubeconfig, nodeplane, pki, sizes, spec
 from localkube.init import launch
 from localkube.init.control import Control, Program
 from localkube.paths import ClusterPaths, NodePaths
 from localkube.spec import ClusterSpec, NodeSpec
+from localkube.waiting import wait_until
+
+GONE_TIMEOUT = 10.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Node:
             return
         draft = self.paths.disk.with_suffix(".img.tmp")
         draft.unlink(missing_ok=True)
-        commands.run(["truncate", "--size", self.cluster.disk, str(draft)])
+        commands.run(["truncate", "--size", str(sizes.parse(self.cluster.disk)), str(draft)])
         options = ["-O", "^has_journal", "-m", "0", "-E", "lazy_itable_init=1,nodiscard"]
         commands.run(["mkfs.ext4", "-q", *options, str(draft)])
         draft.rename(self.paths.disk)
@@ -78,20 +82,19 @@ class Node:
         for program in nodeplane.programs(self.spec):
             self.control.start(program)
 
-    def _wait_gone(self, timeout: float = 10.0) -> None:
+    def _wait_gone(self) -> None:
         """Let a predecessor that no longer answers end completely: its link and its disk are the same."""
-        deadline = time.monotonic() + timeout
-        while (state := self.cluster_control.status().get(self.name)) is not None and state.pid is not None:
-            if time.monotonic() > deadline:
-                raise errors.LocalkubeError(
-                    f"node {self.name} neither answers nor ends: `localkube node kill {self.name}`"
-                )
-            time.sleep(0.02)
+        otherwise = f"node {self.name} neither answers nor ends: `localkube node kill {self.name}`"
+        wait_until(lambda: not self._has_process(), GONE_TIMEOUT, otherwise, pause=0.02)
+
+    def _has_process(self) -> bool:
+        state = self.cluster_control.status().get(self.name)
+        return state is not None and state.pid is not None
 
     def _wait(self) -> None:
         try:
             self.control.wait()
-        except errors.NotRunningError as error:
+        except errors.LocalkubeError as error:
             log = self.cluster_paths.logs / f"{self.name}.log"
             raise errors.LocalkubeError(f"{error}; see {log}") from None
 
@@ -101,6 +104,6 @@ class Node:
         self._wait_gone()
 
     def kill(self) -> None:
-        """As a machine that loses its power."""
-        self.cluster_control.kill(self.name)
+        """As a machine that loses its power: the kernel ends everything with process 1."""
+        os.kill(self.control.pid(), signal.SIGKILL)
         self._wait_gone()

@@ -1,7 +1,6 @@
 """pytest fixtures: one real cluster per run, a namespace per test, and everything to look at when a test fails."""
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from localkube import clusters, diagnostics, errors, preflight
+from localkube import clusters, diagnostics, errors, lock, preflight
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from localkube.paths import Home
@@ -76,21 +75,12 @@ def kube(localkube_home: Home, localkube_progress: Progress, pytestconfig: pytes
 @contextlib.contextmanager
 def _own_name(home: Home) -> Iterator[str]:
     """Take the first name that no other run is using now; a killed run's name is free, and its cluster is found."""
-    home.state.mkdir(parents=True, exist_ok=True)
-    for number in range(1, RUNS_AT_ONCE + 1):
-        name = "pytest" if number == 1 else f"pytest-{number}"
-        descriptor = os.open(home.state / f".{name}.in-use", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            continue
-        try:
-            yield name
-        finally:
-            os.close(descriptor)
-        return
-    raise errors.LocalkubeError(f"{RUNS_AT_ONCE} test runs are going on at once: wait for one of them")
+    names = ["pytest", *(f"pytest-{number}" for number in range(2, RUNS_AT_ONCE + 1))]
+    locks = {home.state / f".{name}.in-use": name for name in names}
+    with lock.first_free(iter(locks)) as held:
+        if held is None:
+            raise errors.LocalkubeError(f"{RUNS_AT_ONCE} test runs are going on at once: wait for one of them")
+        yield locks[held]
 
 
 @pytest.fixture

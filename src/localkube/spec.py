@@ -54,7 +54,7 @@ class ClusterSpec:
 
     @property
     def pods(self) -> str:
-        return f"{self._address(64 << 8)}/18"
+        return pods_of(self.block)
 
     @property
     def services(self) -> str:
@@ -105,6 +105,19 @@ def nodes_of(block: str, count: int) -> tuple[NodeSpec, ...]:
         )
         for number in range(1, count + 1)
     )
+
+
+def pods_of(block: str) -> str:
+    return f"{ipaddress.ip_network(block)[64 << 8]}/18"
+
+
+def block_of(path: Path) -> str | None:
+    """Read the network alone, also from a file that another version wrote: its routes must go with the cluster."""
+    try:
+        block = json.loads(path.read_text())["block"]
+        return str(ipaddress.IPv4Network(block))
+    except (FileNotFoundError, KeyError, TypeError, ValueError):
+        return None
 
 
 def load(path: Path) -> ClusterSpec | None:

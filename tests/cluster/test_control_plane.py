@@ -7,8 +7,9 @@ import stat
 import pytest
 
 from localkube import errors, faults
-from localkube.cluster import Cluster, wait_until
+from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
+from localkube.waiting import wait_until
 from support import workloads
 
 

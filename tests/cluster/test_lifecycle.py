@@ -1,5 +1,6 @@
 """A cluster comes, goes, is killed half way and comes again; this machine looks as before."""
 
+import json
 import os
 import random
 import shutil
@@ -18,6 +19,7 @@ from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from localkube.paths import Home
 from localkube.progress import Progress
+from localkube.waiting import wait_until
 from support import machine
 
 ROUNDS = int(os.environ.get("LOCALKUBE_KILL_ROUNDS", "4"))
@@ -102,8 +104,7 @@ def test_everything_stopped_by_a_reboot_is_started_again_with_its_data(home: Hom
     cluster = clusters.up(home, clusters.Request("reboot", nodes=1), Progress())
     Kubectl.of(cluster).run("create", "configmap", "kept", "--from-literal=key=value")
     os.kill(cluster.control.pid(), signal.SIGKILL)
-    with pytest.raises(errors.NotRunningError):
-        cluster.control.wait(timeout=0.5)
+    wait_until(lambda: not cluster.control.alive(), 10, "it lives on")
     again = clusters.up(home, clusters.Request("reboot", nodes=1), Progress())
     assert Kubectl.of(again).get("configmap/kept")["data"] == {"key": "value"}
 
@@ -159,6 +160,27 @@ def test_killed_at_a_random_moment_down_alone_leaves_nothing(kube: Cluster, home
         code, said = _run(home, "down", "--name", "round")
         assert code == 0, f"killed after {moment} s: {said}"
         _assert_clean(kube, before)
+
+
+def test_a_killed_down_is_finished_by_the_next(kube: Cluster, home: Home, before: machine.Trace) -> None:
+    for moment in (0.35, 0.45, 0.55):
+        clusters.up(home, clusters.Request("round", nodes=2), Progress())
+        ending = _localkube(home, "down", "--name", "round")
+        time.sleep(moment)
+        ending.kill()
+        ending.communicate()
+        clusters.down(home, "round", Progress())
+        _assert_clean(kube, before)
+
+
+def test_routes_go_with_a_cluster_of_a_version_that_we_do_not_know(
+    kube: Cluster, home: Home, before: machine.Trace
+) -> None:
+    cluster = clusters.up(home, clusters.Request("newer", nodes=1), Progress())
+    written = json.loads(cluster.paths.spec.read_text())
+    cluster.paths.spec.write_text(json.dumps({**written, "invented": "later"}))
+    assert clusters.down(home, "newer", Progress())
+    _assert_clean(kube, before)
 
 
 def test_down_touches_nothing_that_it_did_not_make(home: Home) -> None:

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from localkube import commands, errors
-from localkube.cluster import Cluster, wait_until
+from localkube.cluster import Cluster
 from localkube.faults import Link
 from localkube.kubectl import Kubectl
+from localkube.waiting import wait_until
 from support import workloads
 
 FETCH = ("python3", "/opt/testbox/fetch.py")

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from localkube import errors, faults
-from localkube.cluster import Cluster, wait_until
+from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from localkube.node import Node
+from localkube.waiting import wait_until
 from support import workloads
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from localkube.cluster import Cluster, wait_until
+from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
+from localkube.waiting import wait_until
 from support import workloads
 
 DRIVER = "testbox.example.org"

@@ -6,8 +6,9 @@ import urllib.request
 import pytest
 
 from localkube import errors
-from localkube.cluster import Cluster, wait_until
+from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
+from localkube.waiting import wait_until
 from support import workloads
 
 

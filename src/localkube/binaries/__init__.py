@@ -1,6 +1,5 @@
 """The programs of a cluster in one directory of the cache: found on this machine, or built once from source."""
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -8,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from localkube import errors
+from localkube import errors, lock
 from localkube.binaries import build, catalog, find, golang
 from localkube.paths import Home
 from localkube.progress import Progress
 
+WAITING = "Another localkube is getting the binaries; waiting for it to finish."
 _DRAFT = ".draft-"
 
 
@@ -21,23 +21,9 @@ def ensure(home: Home, progress: Progress) -> Path:
     directory = home.cache.absolute() / "bin" / catalog.key()
     if catalog.missing(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        with _exclusive(directory.parent, progress), _draft(directory.parent) as draft:
+        with lock.exclusive(directory.parent / ".lock", WAITING, progress.say), _draft(directory.parent) as draft:
             _fill(directory, draft, home, progress)
     return directory
-
-
-@contextmanager
-def _exclusive(directory: Path, progress: Progress) -> Iterator[None]:
-    descriptor = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress.say("Another localkube is getting the binaries; waiting for it to finish.")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

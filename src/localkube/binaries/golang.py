@@ -21,12 +21,12 @@ DOWNLOAD_LIMIT = 900.0
 def ensure(home: Home, progress: Progress) -> Path:
     """Give a Go that builds our module; the caller holds the cache's lock."""
     wanted = catalog.go_version()
-    if (own := shutil.which("go")) and _suits(Path(own), wanted):
-        return Path(own)
     if chosen := os.environ.get(CHOSEN):
         if not _suits(Path(chosen), wanted):
             raise errors.LocalkubeError(f"{CHOSEN}={chosen} is not a Go {catalog.dotted(wanted)} or newer")
         return Path(chosen)
+    if (own := shutil.which("go")) and _suits(Path(own), wanted):
+        return Path(own)
     return _from_package(home, progress)
 
 

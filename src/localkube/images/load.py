@@ -1,6 +1,5 @@
 """Puts an image into every node's container runtime, where it is not there already."""
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from localkube.images import archive
 from localkube.init.control import Control
 from localkube.nodeplane import CONTAINERD_SOCKET
 from localkube.progress import Progress
+from localkube.waiting import wait_until
 
 CTR = ("ctr", "--namespace", "k8s.io", "images")
 AT_ONCE = 8
@@ -41,7 +41,9 @@ class Wanted:
 
     def present_on(self, control: Control) -> bool:
         """Compare the contents behind the names: an image's labels tell nothing, they stay when it is replaced."""
-        _wait(lambda: _runs(control), "its container runtime does not come up; see its containerd.log")
+        control.pid()  # a node that is off says so at once
+        otherwise = "its container runtime does not come up; see its containerd.log"
+        wait_until(lambda: _runs(control), RUNTIME_TIMEOUT, otherwise)
         return self._known_to(control)
 
     def _known_to(self, control: Control) -> bool:
@@ -55,7 +57,8 @@ class Wanted:
         replaced = _release(control, self.names)
         with self.archive.open("rb") as content:
             control.run_inside([*CTR, "import", "--digests=false", "-"], stdin=content, timeout=IMPORT_TIMEOUT)
-        _wait(lambda: self._known_to(control), f"after the import there is no {' and '.join(self.names)}")
+        otherwise = f"after the import there is no {' and '.join(self.names)}"
+        wait_until(lambda: self._known_to(control), RUNTIME_TIMEOUT, otherwise)
         _forget(control, replaced)
 
 
@@ -87,14 +90,6 @@ def _runs(control: Control) -> bool:
     except errors.CommandFailedError:
         return False
     return True
-
-
-def _wait(condition: Callable[[], bool], otherwise: str) -> None:
-    deadline = time.monotonic() + RUNTIME_TIMEOUT
-    while not condition():
-        if time.monotonic() > deadline:
-            raise errors.LocalkubeError(f"{otherwise} ({RUNTIME_TIMEOUT:.0f} s passed)")
-        time.sleep(0.05)
 
 
 def _on_each(controls: Sequence[Control], act: Callable[[Control], _Answer]) -> list[_Answer]:

@@ -1,7 +1,6 @@
 """Where images are made: one maker at a time, in namespaces that end with it, on drafts that the next one sweeps."""
 
 import collections
-import fcntl
 import os
 import shutil
 import subprocess
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from localkube import commands, errors
+from localkube import commands, errors, lock
 from localkube.paths import Home
 from localkube.progress import Update
 
@@ -23,7 +22,7 @@ _ISOLATED = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-p
 @dataclass(frozen=True)
 class Workshop:
     drafts: Path
-    lock: int
+    descriptor: int
 
     def run(
         self,
@@ -43,7 +42,7 @@ class Workshop:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env={**os.environ, "TMPDIR": str(self.drafts), **(environment or {})},
-            pass_fds=[self.lock],  # a child that outlives us by a moment still keeps the next one out
+            pass_fds=[self.descriptor],  # a child that outlives us by a moment still keeps the next one out
             text=True,
             errors="replace",
         )
@@ -79,21 +78,14 @@ def opened(home: Home, name: str, say: Callable[[str], None] = lambda _: None) -
     """Give the workshop of that name, with nothing in its drafts, to one process at a time."""
     place = directory(home)
     drafts = place / f".{name}.drafts"
-    lock = os.open(place / f".{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("Another localkube is making an image; waiting for it to finish.")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    waiting = "Another localkube is making an image; waiting for it to finish."
+    with lock.exclusive(place / f".{name}.lock", waiting, say) as descriptor:
         _sweep(drafts)
         drafts.mkdir(mode=0o700)
         try:
-            yield Workshop(drafts, lock)
+            yield Workshop(drafts, descriptor)
         finally:
             _sweep(drafts)
-    finally:
-        os.close(lock)
 
 
 def _sweep(drafts: Path) -> None:

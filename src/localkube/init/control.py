@@ -4,14 +4,15 @@ import json
 import signal
 import socket
 import struct
-import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from localkube import commands, errors
+from localkube.waiting import wait_until
 
 GRACE = 5.0
+QUICKLY = 0.02
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,8 @@ class Control:
         """Ask to end, kill after the grace, and return when it has ended."""
         self._known(name)
         self._ask({"do": "stop", "name": name, "grace": grace})
-        deadline = time.monotonic() + grace + 5.0
-        while self.status()[name].pid is not None:
-            if time.monotonic() > deadline:
-                raise errors.LocalkubeError(f"{name} of {self.what} does not end")
-            time.sleep(0.02)
+        otherwise = f"{name} of {self.what} does not end"
+        wait_until(lambda: self.status()[name].pid is None, grace + 5.0, otherwise, QUICKLY)
 
     def kill(self, name: str) -> None:
         self._known(name)
@@ -94,11 +92,7 @@ class Control:
     def shut_down(self, grace: float = GRACE) -> None:
         """Stop every program, then the supervisor itself, and return when its socket is dead."""
         self._ask({"do": "shutdown", "grace": grace})
-        deadline = time.monotonic() + grace + 5.0
-        while self.alive():
-            if time.monotonic() > deadline:
-                raise errors.LocalkubeError(f"{self.what} does not shut down")
-            time.sleep(0.02)
+        wait_until(lambda: not self.alive(), grace + 5.0, f"{self.what} does not shut down", QUICKLY)
 
     def alive(self) -> bool:
         try:
@@ -108,11 +102,7 @@ class Control:
         return True
 
     def wait(self, timeout: float = 15.0) -> None:
-        deadline = time.monotonic() + timeout
-        while not self.alive():
-            if time.monotonic() > deadline:
-                raise errors.NotRunningError(f"{self.what} did not come up within {timeout:.0f} s")
-            time.sleep(0.02)
+        wait_until(self.alive, timeout, f"{self.what} did not come up", QUICKLY)
 
     def pid(self) -> int:
         """Ask the kernel who listens: the answer is in our own PID namespace, and never stale."""

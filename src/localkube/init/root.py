@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from localkube import cgroups, commands
+from localkube import cgroups, commands, errors
 from localkube.paths import NodePaths
 
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -60,12 +60,21 @@ def enter(node: NodePaths, binaries: Path, cni: Path, name: str) -> None:
 
 
 def mount_disk(image: Path, target: Path) -> None:
-    """Direct I/O, so that the machine does not hold every page twice; let go of by the kernel with the mount."""
-    device = commands.run(["losetup", "--find", "--show", "--direct-io=on", str(image)]).strip()
+    """Mount it; the kernel lets go of the device with the mount."""
+    device = _attach(image)
     try:
         mount("-t", "ext4", "-o", "noatime,nodiscard", device, str(target))
     finally:
         commands.run(["losetup", "--detach", device])
+
+
+def _attach(image: Path) -> str:
+    """Prefer direct I/O, so that the machine does not hold every page twice; not every file system has it."""
+    attach = ["losetup", "--find", "--show", str(image)]
+    try:
+        return commands.run([*attach, "--direct-io=on"]).strip()
+    except errors.CommandFailedError:
+        return commands.run(attach).strip()
 
 
 def _furnish_system(source: Path, target: Path) -> None:

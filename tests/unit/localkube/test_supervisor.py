@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from localkube import errors
-from localkube.cluster import wait_until
 from localkube.init.control import Control, Program
+from localkube.waiting import wait_until
 
 MAIN = """
 import pathlib, sys
