@@ -110,19 +110,19 @@ def keep(figures: Figures, asked: argparse.Namespace) -> None:
         "kernel": platform.release(),
     }
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "localkube.json").write_text(json.dumps({**facts, "figures": figures}, indent=2) + "\n")
+    (RESULTS / "local_cluster.json").write_text(json.dumps({**facts, "figures": figures}, indent=2) + "\n")
     lines = [
         "# What a local cluster takes",
         "",
-        f"Measured on {when} at commit `{facts['commit']}`, {asked.nodes} nodes, {facts['cores']} cores, binaries built.",
-        "`.venv/bin/python bench/localkube.py --keep` writes this file.",
+        f"Measured on {when} at commit `{measured_at}`: {asked.nodes} nodes, {facts['cores']} cores, binaries there.",
+        "`.venv/bin/python bench/local_cluster.py --keep` writes this file.",
         "",
         "| what | median | range | promised |",
         "|---|---|---|---|",
         *(f"| {' | '.join(row)} |" for row in rows_of(figures)),
         "",
     ]
-    (RESULTS / "localkube.md").write_text("\n".join(lines))
+    (RESULTS / "local_cluster.md").write_text("\n".join(lines))
 
 
 def main() -> None:
