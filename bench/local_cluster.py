@@ -102,9 +102,10 @@ def rows_of(figures: Figures) -> list[tuple[str, str, str, str]]:
 def keep(figures: Figures, asked: argparse.Namespace) -> None:
     """Write the figures for people and for programs."""
     when = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d")
+    measured_at = commit()
     facts = {
         "date": when,
-        "commit": commit(),
+        "commit": measured_at,
         "nodes": asked.nodes,
         "cores": os.cpu_count(),
         "kernel": platform.release(),

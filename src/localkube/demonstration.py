@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from localkube import errors
+from localkube import commands, errors
 from localkube.cluster import Cluster
 from localkube.images import archive, load
 from localkube.kubectl import Kubectl
@@ -37,8 +37,8 @@ def run(home: Home, cluster: Cluster, progress: Progress) -> None:
 def _busybox(home: Home) -> Path:
     """One static program is image enough."""
     program = shutil.which("busybox", path="/bin:/usr/bin:/usr/local/bin")
-    if program is None:
-        raise errors.LocalkubeError("the demonstration needs busybox: install the package busybox-static")
+    if program is None or commands.succeeds(["ldd", program]):
+        raise errors.LocalkubeError("the demonstration needs a static busybox: install the package busybox-static")
     return archive.program_archive(home, IMAGE, {"bin/busybox": Path(program)}, ["/bin/busybox"])
 
 

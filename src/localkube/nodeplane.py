@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from localkube.controlplane import DOMAIN
+from localkube.controlplane import DOMAIN, ONE_THREAD
 from localkube.init.control import Program
 from localkube.init.root import BINARIES, CNI_BINARIES
 from localkube.pki import Subject
@@ -45,7 +45,7 @@ def programs(node: NodeSpec) -> list[Program]:
         Program(
             name=name,
             argv=commands[name][0],
-            environment={"PATH": search, "HOME": "/root"},
+            environment={"PATH": search, "HOME": "/root", **ONE_THREAD},
             log=f"/var/log/localkube/{name}.log",
             wait_for=commands[name][1],
         )
@@ -101,7 +101,6 @@ def _kubelet(cluster: ClusterSpec) -> dict[str, Any]:
         "clusterDNS": [cluster.dns_service],
         "clusterDomain": DOMAIN,
         "nodeLeaseDurationSeconds": 20,
-        "nodeStatusUpdateFrequency": "5s",
         "evictionHard": {"nodefs.available": "5%", "imagefs.available": "5%", "memory.available": "100Mi"},
         "evictionPressureTransitionPeriod": "10s",
         "imageGCHighThresholdPercent": 100,  # an image that no registry has must never be collected

@@ -36,6 +36,7 @@ PROGRAMS = (
     Package("util-linux", ("unshare", "nsenter", "setpriv", "pivot_root")),
     Package("buildah", ("buildah",)),
     Package("mmdebstrap", ("mmdebstrap",)),
+    Package("busybox-static", ("busybox",)),
 )
 CNI = "containernetworking-plugins"
 
