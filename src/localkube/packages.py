@@ -62,7 +62,7 @@ _INSTALL = (
 
 def ensure(progress: Progress) -> None:
     """Have every program, and have it found by its name from here on."""
-    os.environ["PATH"] = search_path(os.environ.get("PATH", ""))
+    extend_path()
     absent = missing()
     if not absent:
         return
@@ -72,6 +72,11 @@ def ensure(progress: Progress) -> None:
         _install([package.name for package in absent], update)
     if still := missing():
         raise errors.LocalkubeError(f"{lack(still)}, although {_names(still)} is installed")
+
+
+def extend_path() -> None:
+    """Let programs be found by their names in the administrators' directories too."""
+    os.environ["PATH"] = search_path(os.environ.get("PATH", ""))
 
 
 def search_path(path: str) -> str:

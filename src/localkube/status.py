@@ -60,7 +60,7 @@ def observe(cluster: Cluster) -> ClusterStatus:
 
 def _nodes(cluster: Cluster) -> tuple[NodeStatus, ...]:
     try:
-        ready = cluster.api.ready_nodes()
+        ready = cluster.api.ready_nodes() if cluster.control.alive() else set()
     except errors.LocalkubeError:
         ready = set()
     return tuple(

@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def testbox(localkube_home: Home, localkube_progress: Progress) -> Path:
     context = Path(__file__).parent / "testbox"
-    return build.build(localkube_home, TESTBOX, context, None, {}, PACKAGES, localkube_progress)
+    return build.build(localkube_home, build.Recipe(TESTBOX, context, base_packages=PACKAGES), localkube_progress)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -20,7 +20,7 @@ def test_the_projects_image_runs_on_every_node(
     kube: Cluster, namespace: Kubectl, localkube_home: Home, localkube_progress: Progress
 ) -> None:
     subprocess.run([ROOT / "tools/wheels", "dist/wheels", "3.11", "3.12", "3.13"], cwd=ROOT, check=True)
-    archive = build.build(localkube_home, IMAGE, ROOT, None, {}, PACKAGES, localkube_progress)
+    archive = build.build(localkube_home, build.Recipe(IMAGE, ROOT, base_packages=PACKAGES), localkube_progress)
     load.load([node.control for node in kube.nodes], archive, localkube_progress)
     for node in kube.nodes:
         spec = workloads.pod_spec(node=node.name, restartPolicy="Never")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from localkube import packages
 from localkube.cli import options
 from localkube.images import build, load
 from localkube.paths import Home
@@ -26,9 +27,11 @@ from localkube.progress import Progress
 def build_image(tag: str, dockerfile: Path | None, pairs: tuple[str, ...], base_packages: str, context: Path) -> None:
     """Build an image from a Dockerfile, without a container engine, and print its archive."""
     arguments = dict(_pair(pair) for pair in pairs)
-    packages = tuple(word for word in base_packages.split(",") if word)
-    archive = build.build(Home.from_environment(), tag, context, dockerfile, arguments, packages, Progress())
-    click.echo(archive)
+    wanted = tuple(word for word in base_packages.split(",") if word)
+    progress = Progress()
+    packages.ensure(progress)
+    recipe = build.Recipe(tag, context, dockerfile, arguments, wanted)
+    click.echo(build.build(Home.from_environment(), recipe, progress))
 
 
 def _pair(text: str) -> tuple[str, str]:

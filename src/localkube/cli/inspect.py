@@ -72,7 +72,7 @@ def kubeconfig(name: str) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def kubectl(name: str, arguments: tuple[str, ...]) -> None:
     """Run the cluster's own kubectl against it."""
-    cluster = clusters.find(Home.from_environment(), name)
+    cluster = options.cluster(name)
     program = Path(cluster.spec.binaries) / "kubectl"
     os.execve(program, [str(program), *arguments], {**os.environ, "KUBECONFIG": str(cluster.paths.kubeconfig)})  # noqa: S606 no shell is the point
 

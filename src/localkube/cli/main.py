@@ -1,10 +1,11 @@
 """The command `localkube`: one group, its verbs in the files beside."""
 
+import os
 import sys
 
 import click
 
-from localkube import errors
+from localkube import errors, packages
 from localkube.cli import faults, images, inspect, lifecycle
 
 
@@ -23,10 +24,15 @@ for command in (*lifecycle.COMMANDS, *inspect.COMMANDS, *images.COMMANDS, *fault
 
 def main() -> None:
     """Say what a person can act on in one sentence; anything else is a bug and keeps its traceback."""
+    packages.extend_path()
     try:
         localkube(standalone_mode=False)
     except errors.LocalkubeError as error:
         sys.exit(_said(str(error)))
+    except PermissionError:
+        if os.geteuid() == 0:
+            raise
+        sys.exit(_said("localkube needs root: run it with sudo"))
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

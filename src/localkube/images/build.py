@@ -1,6 +1,7 @@
 """Builds images from Dockerfiles, without a daemon and without the network."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from localkube import errors
@@ -11,28 +12,34 @@ from localkube.progress import Progress
 BASE_ARGUMENT = "BASE_IMAGE"
 
 
-def build(  # noqa: PLR0913, PLR0917 one for each thing a build is made of
-    home: Home,
-    tag: str,
-    context: Path,
-    dockerfile: Path | None,
-    build_args: Mapping[str, str],
-    base_packages: tuple[str, ...],
-    progress: Progress,
-) -> Path:
-    """Build and return the image's archive; base packages make a Debian that the Dockerfile gets as BASE_IMAGE."""
-    name = reference.full(tag)
-    file = dockerfile or context / "Dockerfile"
-    if not file.is_file():
-        raise errors.LocalkubeError(f"there is no {file} to build {tag} from")
-    base = rootfs.ensure(home, base_packages, progress) if base_packages else None
-    arguments = {**build_args, **({BASE_ARGUMENT: base.reference} if base else {})}
+@dataclass(frozen=True)
+class Recipe:
+    """What an image is built from; base packages make a Debian that the Dockerfile gets as BASE_IMAGE."""
+
+    tag: str
+    context: Path
+    dockerfile: Path | None = None
+    build_args: Mapping[str, str] = field(default_factory=dict)
+    base_packages: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> Path:
+        return self.dockerfile or self.context / "Dockerfile"
+
+
+def build(home: Home, recipe: Recipe, progress: Progress) -> Path:
+    """Build and return the image's archive; one that would be the same is left as it is."""
+    name = reference.full(recipe.tag)
+    if not recipe.file.is_file():
+        raise errors.LocalkubeError(f"there is no {recipe.file} to build {recipe.tag} from")
+    base = rootfs.ensure(home, recipe.base_packages, progress) if recipe.base_packages else None
+    arguments = {**recipe.build_args, **({BASE_ARGUMENT: base.reference} if base else {})}
     with workshop.opened(home, "build", progress.say) as shop:
         store = storage.opened(shop, workshop.directory(home) / "storage")
         if base is not None:
             store.ensure_image(base.archive, progress)
-        with progress.step(f"image {tag}") as update:
-            built = store.build(name, [*_options(arguments), f"--file={file}", str(context)], update)
+        with progress.step(f"image {recipe.tag}") as update:
+            built = store.build(name, [*_options(arguments), f"--file={recipe.file}", str(recipe.context)], update)
             store.prune()
             target = _place(home, name)
             if not (target.exists() and archive.identity(target) == built):

@@ -12,6 +12,8 @@ OWN = ("dev", "proc", "sys", "run", "tmp", "mnt", "root", "home", "opt", "srv", 
 # Enough of /etc for programs to run; none of this machine's secrets.
 COPIED = ("group", "ld.so.cache", "ld.so.conf", "nsswitch.conf", "os-release", "passwd", "protocols", "services")
 BOUND = ("alternatives", "ld.so.conf.d", "ssl/certs")
+# What e2fsck ends with when it found errors and corrected them.
+MENDED = 1
 BINARIES = Path("/opt/localkube/bin")
 CNI_BINARIES = Path("/opt/cni/bin")
 # The kubelet sets these for the whole machine. It finds its own values here instead, and leaves the machine's alone.
@@ -63,9 +65,19 @@ def mount_disk(image: Path, target: Path) -> None:
     """Mount it; the kernel lets go of the device with the mount."""
     device = _attach(image)
     try:
+        _repair(device)
         mount("-t", "ext4", "-o", "noatime,nodiscard", device, str(target))
     finally:
         commands.run(["losetup", "--detach", device])
+
+
+def _repair(device: str) -> None:
+    """Mend what a crash of the whole machine left; a disk that was let go of in order takes no time."""
+    try:
+        commands.run(["e2fsck", "-p", device])
+    except errors.CommandFailedError as error:
+        if error.code != MENDED:
+            raise
 
 
 def _attach(image: Path) -> str:

@@ -39,7 +39,7 @@ def context(tmp_path: Path) -> Path:
 
 
 def _build(home: Home, context: Path, progress: Progress, **arguments: str) -> Path:
-    return build.build(home, "app:1", context, None, arguments, (), progress)
+    return build.build(home, build.Recipe("app:1", context, build_args=arguments), progress)
 
 
 @needs_buildah
