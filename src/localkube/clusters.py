@@ -56,8 +56,9 @@ def find(home: Home, name: str) -> Cluster:
 
 def up(home: Home, request: Request, progress: Progress, *, replace_other: bool = False) -> Cluster:
     """Bring the cluster up, or finish what an earlier call began; `replace_other` rebuilds one that is not as asked."""
-    programs = prepare(home, progress)
     paths = home.cluster(request.name)
+    _refuse_impossible(request)
+    programs = prepare(home, progress)
     with _alone(paths, progress) as descriptor:
         known = spec.load(paths.spec)
         if replace_other and paths.root.exists() and not _reusable(known, request, paths):
@@ -73,6 +74,13 @@ def up(home: Home, request: Request, progress: Progress, *, replace_other: bool 
         pause = archive.pause_archive(home, programs)
         load.load([node.control for node in cluster.nodes], pause, progress)
     return cluster
+
+
+def _refuse_impossible(request: Request) -> None:
+    """Say at once what could not be, before minutes are spent on binaries."""
+    spec.nodes_of(str(addresses.CANDIDATES[0]), request.nodes)
+    if sizes.parse(request.disk) < SMALLEST_DISK:
+        raise errors.LocalkubeError(f"a node's disk of {request.disk} is too small: images need at least 2G")
 
 
 def _reusable(known: ClusterSpec | None, request: Request, paths: ClusterPaths) -> bool:
@@ -104,8 +112,6 @@ def _continued(known: ClusterSpec, request: Request) -> ClusterSpec:
 def _begin(home: Home, request: Request, programs: Path, progress: Progress) -> ClusterSpec:
     """Decide everything about a new cluster and write it down, before the first thing is made."""
     paths = home.cluster(request.name)
-    if sizes.parse(request.disk) < SMALLEST_DISK:
-        raise errors.LocalkubeError(f"a node's disk of {request.disk} is too small: images need at least 2G")
     waiting = "Another cluster is choosing its network; waiting for it."
     with lock.exclusive(home.state / ".networks.lock", waiting, progress.say):
         others = (spec.load(other.spec) for other in home.clusters())

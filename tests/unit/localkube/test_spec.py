@@ -32,6 +32,14 @@ def test_a_file_of_a_newer_version_is_not_half_understood(cluster: spec.ClusterS
     assert spec.load(tmp_path / "cluster.json") is None
 
 
+def test_the_network_is_read_also_from_a_file_of_another_version(tmp_path: Path) -> None:
+    (tmp_path / "cluster.json").write_text('{"block": "10.201.0.0/16", "invented": "later"}')
+    assert spec.block_of(tmp_path / "cluster.json") == "10.201.0.0/16"
+    (tmp_path / "cluster.json").write_text('{"block": "default; reboot"}')
+    assert spec.block_of(tmp_path / "cluster.json") is None
+    assert spec.block_of(tmp_path / "missing") is None
+
+
 def test_addresses_follow_from_the_block(cluster: spec.ClusterSpec) -> None:
     assert cluster.gateway == "10.201.0.1"
     assert cluster.pods == "10.201.64.0/18"

@@ -1,0 +1,103 @@
+"""The command: errors in one sentence with what to do, no traceback for what a person can mend."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from localkube import clusters
+from localkube.cli.main import main
+from localkube.paths import Home
+
+NOBODY = 65534
+
+
+def _localkube(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    variables = {**os.environ, "LOCALKUBE_HOME": str(home), "LOCALKUBE_CACHE": str(home / "cache")}
+    argv = [sys.executable, "-m", "localkube", *words]
+    return subprocess.run(argv, env=variables, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A short path: sockets are in it."""
+    with tempfile.TemporaryDirectory(prefix="lk-", dir="/var/tmp") as place:
+        yield Path(place)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["status"], "there is no cluster localkube; none is up"),
+        (["kubeconfig", "--name", "x"], "there is no cluster x; none is up"),
+        (["node", "kill", "node-1", "--name", "x"], "there is no cluster x; none is up"),
+        (["up", "--name", "Bad_Name"], "'Bad_Name' cannot name a cluster: use at most 32 lower-case letters"),
+        (["up", "--nodes", "99"], "a cluster has 1 to 32 nodes, not 99"),
+        (["up", "--disk", "1G"], "a node's disk of 1G is too small: images need at least 2G"),
+        (["up", "--disk", "lots"], "'lots' is not a size: write 500M or 1.5G"),
+        (["load-image", "nothing:1", "--name", "x"], "there is no cluster x; none is up"),
+        (["logs", "etcd", "--name", "../x"], "'../x' cannot name a cluster"),
+    ],
+)
+def test_what_a_person_can_mend_is_one_sentence(home: Path, words: list[str], sentence: str) -> None:
+    done = _localkube(home, *words)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"localkube: {sentence}")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["link", "node-1", "--cut", "--restore"], "exclude each other"),
+        (["node", "explode", "node-1"], "'explode' is not one of"),
+        (["build-image", "-t", "a:1", "--build-arg", "novalue", "."], "is not NAME=VALUE"),
+        (["up", "--nodes", "many"], "'many' is not a valid integer"),
+        (["frobnicate"], "No such command 'frobnicate'"),
+    ],
+)
+def test_a_wrong_call_is_explained_and_ends_with_2(home: Path, words: list[str], sentence: str) -> None:
+    done = _localkube(home, *words)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_list_of_nothing_and_a_down_of_nothing_are_no_errors(home: Path) -> None:
+    assert _localkube(home, "list").returncode == 0
+    assert "There was no cluster x." in _localkube(home, "down", "--name", "x").stderr
+
+
+def test_a_half_made_cluster_is_listed_as_such(home: Path) -> None:
+    (home / "broken").mkdir()
+    listed = _localkube(home, "list")
+    assert listed.returncode == 0
+    assert listed.stdout.splitlines()[1].split() == ["broken", "?", "half", "made", "?"]
+
+
+def _as_nobody(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "geteuid", lambda: NOBODY)
+    monkeypatch.setattr(Home, "clusters", refused)
+    monkeypatch.setattr(clusters, "find", refused)
+    monkeypatch.setattr(sys, "argv", ["localkube", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["prepare"], 3), (["up"], 1), (["status"], 1), (["list"], 1), (["down", "--all"], 1)]
+)
+def test_who_is_not_root_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], code: int
+) -> None:
+    assert _as_nobody(monkeypatch, *words) == code
+    assert capsys.readouterr().err == "localkube: localkube needs root: run it with sudo\n"
