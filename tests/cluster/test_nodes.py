@@ -110,7 +110,7 @@ def test_a_killed_kubelet_comes_back_and_pods_do_not_notice(kube: Cluster, names
     assert namespace.get("pod/steady")["status"]["containerStatuses"][0]["restartCount"] == 0
 
 
-def test_a_full_disk_refuses_writes_and_tells_the_scheduler(kube: Cluster, namespace: Kubectl) -> None:
+def test_a_full_disk_refuses_writes_tells_the_scheduler_and_loses_no_image(kube: Cluster, namespace: Kubectl) -> None:
     node = kube.node("node-2")
     namespace.apply(_host_path_pod("writer", node.name, "/mnt/full"))
     namespace.wait("condition=Ready", "pod/writer")
@@ -129,6 +129,8 @@ def test_a_full_disk_refuses_writes_and_tells_the_scheduler(kube: Cluster, names
         faults.empty_disk(node)
         node.control.run_inside(["rm", "--recursive", "--force", "/mnt/full"])
         kube.wait_ready()
+    namespace.apply(workloads.sleeping_pod("afterwards", node.name))
+    namespace.wait("condition=Ready", "pod/afterwards")
 
 
 def test_a_full_disk_takes_nothing_of_this_machines_disk(kube: Cluster) -> None:

@@ -1,11 +1,14 @@
-"""A cluster on paper, for the pure parts."""
+"""A cluster on paper, an empty home, and progress that nobody watches."""
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from localkube import spec
-from localkube.paths import ClusterPaths
+from localkube.paths import ClusterPaths, Home
+from localkube.progress import Progress
 
 
 @pytest.fixture
@@ -26,3 +29,13 @@ def cluster() -> spec.ClusterSpec:
 @pytest.fixture
 def paths(tmp_path: Path) -> ClusterPaths:
     return ClusterPaths("paper", tmp_path / "paper")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(state=tmp_path / "state", cache=tmp_path / "cache")
+
+
+@pytest.fixture
+def progress() -> Progress:
+    return Progress(Console(file=io.StringIO()))

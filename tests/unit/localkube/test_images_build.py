@@ -1,13 +1,11 @@
 """Building: from a Dockerfile, into an archive of its own, with words for what goes wrong."""
 
-import io
 import os
 import shutil
 import tarfile
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from localkube import errors
 from localkube.images import archive, build
@@ -17,16 +15,6 @@ from localkube.progress import Progress
 needs_buildah = pytest.mark.skipif(
     os.geteuid() != 0 or shutil.which("buildah") is None, reason="builds with buildah, as root"
 )
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(state=tmp_path / "state", cache=tmp_path / "cache")
-
-
-@pytest.fixture
-def progress() -> Progress:
-    return Progress(Console(file=io.StringIO()))
 
 
 @pytest.fixture

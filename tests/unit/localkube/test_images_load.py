@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from rich.console import Console
 
 from localkube import errors
 from localkube.images import archive, load
@@ -55,11 +54,6 @@ class Runtime(Control):
             if name not in self.manifests:
                 self.manifests[identity] = f"manifest-of-{identity}"
             self.manifests[name] = f"manifest-of-{identity}"
-
-
-@pytest.fixture
-def progress() -> Progress:
-    return Progress(Console(file=io.StringIO()))
 
 
 def _node(tmp_path: Path, number: int = 1, *, broken: bool = False, starts_after: int = 0) -> Runtime:

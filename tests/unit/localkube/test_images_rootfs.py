@@ -1,12 +1,10 @@
 """Debian root file systems: of this machine's suite, through this machine's apt, made once."""
 
-import io
 import os
 import tarfile
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from localkube import errors
 from localkube.images import archive, rootfs
@@ -26,16 +24,6 @@ for word; do case $word in
 esac; done
 """
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces of its own need root")
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(state=tmp_path / "state", cache=tmp_path / "cache")
-
-
-@pytest.fixture
-def progress() -> Progress:
-    return Progress(Console(file=io.StringIO()))
 
 
 @pytest.fixture
