@@ -8,9 +8,7 @@ from localkube.cluster import Cluster
 from localkube.images import build, load
 from localkube.paths import Home
 from localkube.progress import Progress
-from support.workloads import TESTBOX
-
-PACKAGES = ("bindfs", "busybox-static", "python3", "python3-grpcio")
+from support.workloads import BASE, TESTBOX
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -22,7 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def testbox(localkube_home: Home, localkube_progress: Progress) -> Path:
     context = Path(__file__).parent / "testbox"
-    return build.build(localkube_home, build.Recipe(TESTBOX, context, base_packages=PACKAGES), localkube_progress)
+    return build.build(localkube_home, build.Recipe(TESTBOX, context, base_packages=BASE), localkube_progress)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,14 +13,13 @@ from support import workloads
 
 ROOT = Path(__file__).parents[2]
 IMAGE = "localhost/paddle-operator:test"
-PACKAGES = ("ca-certificates", "fuse3", "python3", "python3-venv")
 
 
 def test_the_projects_image_runs_on_every_node(
     kube: Cluster, namespace: Kubectl, localkube_home: Home, localkube_progress: Progress
 ) -> None:
     subprocess.run([ROOT / "tools/wheels", "dist/wheels", "3.11", "3.12", "3.13"], cwd=ROOT, check=True)
-    archive = build.build(localkube_home, build.Recipe(IMAGE, ROOT, base_packages=PACKAGES), localkube_progress)
+    archive = build.build(localkube_home, build.Recipe(IMAGE, ROOT, base_packages=workloads.BASE), localkube_progress)
     load.load([node.control for node in kube.nodes], archive, localkube_progress)
     for node in kube.nodes:
         spec = workloads.pod_spec(node=node.name, restartPolicy="Never")

@@ -22,7 +22,7 @@ from localkube.progress import Progress
 from localkube.waiting import wait_until
 from support import machine
 
-ROUNDS = int(os.environ.get("LOCALKUBE_KILL_ROUNDS", "4"))
+ROUNDS = int(os.environ.get("LOCALKUBE_KILL_ROUNDS", "3"))
 LONGEST_UP = 9.0
 
 
@@ -164,7 +164,7 @@ def test_killed_at_a_random_moment_down_alone_leaves_nothing(kube: Cluster, home
 
 def test_a_killed_down_is_finished_by_the_next(kube: Cluster, home: Home, before: machine.Trace) -> None:
     for moment in (0.35, 0.45, 0.55):
-        clusters.up(home, clusters.Request("round", nodes=2), Progress())
+        clusters.up(home, clusters.Request("round", nodes=1), Progress())
         ending = _localkube(home, "down", "--name", "round")
         time.sleep(moment)
         ending.kill()
