@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
+import msgspec
+
 from paddle_operator.api.definition import AGE, Column, Definition, Kind
 from paddle_operator.api.fields import Rule, doc, unchanged
 from paddle_operator.api.formats import (
@@ -70,7 +72,9 @@ class TieredStorage(Record, frozen=True):
 class AlluxioRuntime(Record, frozen=True):
     """Alluxio's workers, which cache the data."""
 
-    replicas: Annotated[int, doc("How many workers there are.", minimum=1, maximum=10000)] = 1
+    replicas: Annotated[int, doc("How many workers there are.", default=1, minimum=1, maximum=10000)] = msgspec.field(
+        default_factory=lambda: 1
+    )
     tiered_storage: Annotated[
         tuple[TieredStorage, ...], doc("Where each worker caches, the fastest first.", maxItems=16)
     ] = ()
@@ -86,7 +90,9 @@ class JuiceFS(Record, frozen=True):
     """Our own engine: the data becomes a SampleSet."""
 
     secret_ref: Annotated[SecretReference, doc("The Secret of the JuiceFS volume, as a SampleSet has it.")]
-    replicas: Annotated[int, doc("How many nodes cache the data, each a part of it.", minimum=1, maximum=10000)] = 1
+    replicas: Annotated[
+        int, doc("How many nodes cache the data, each a part of it.", default=1, minimum=1, maximum=10000)
+    ] = msgspec.field(default_factory=lambda: 1)
     tiered_storage: Annotated[
         tuple[TieredStorage, ...], doc("Where each node caches, the fastest first.", maxItems=16)
     ] = ()

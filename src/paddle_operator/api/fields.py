@@ -21,7 +21,11 @@ class Rule:
 
 
 def doc(description: str, *rules: Rule, **limits: object) -> msgspec.Meta:
-    """Describe a field; limits are JSON schema's words (minimum, maxItems …) and are for the API server."""
+    """Describe a field; limits are JSON schema's words (minimum, maxItems …) and are for the API server.
+
+    A default that the API server writes is given as `default` here and as a factory in the struct: what equals a plain
+    default would be lost when it is encoded.
+    """
     return msgspec.Meta(description=description, extra_json_schema={**limits, **checked(*rules)} or None)
 
 

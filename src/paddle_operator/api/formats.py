@@ -10,6 +10,7 @@ LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 LABEL_WITH_LETTER_FIRST = "[a-z]([-a-z0-9]*[a-z0-9])?"
 # A path's part is anything but "..": one character, two of which one is no dot, or three and more.
 PART = r"([^/]|[^/.][^/]|\.[^/.]|[^/]{3,})"
+PART_WITHOUT_COLON = PART.replace("/", "/:")
 NUMBER = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)"
 SCHEMES = (
     "bos|s3|hdfs|gs|wasb|oss|cos|ks3|ufile|qingstor|jss|qiniu|b2|space|obs|oos|scw|minio|scs|ibmcos|wasabi|mss|nos|eos"
@@ -46,7 +47,12 @@ DataPath = Annotated[
 ]
 CachePath = Annotated[str, shape(rf"^(/{PART})+/?\*?$", "must be an absolute path of a cache, without '..'", 1024)]
 CacheDirectories = Annotated[
-    str, shape(rf"^(/{PART})+/?(:(/{PART})+/?)*$", "must be absolute directories, joined by ':': /one:/two", 1024)
+    str,
+    shape(
+        rf"^(/{PART_WITHOUT_COLON})+/?(:(/{PART_WITHOUT_COLON})+/?)*$",
+        "must be absolute directories, joined by ':': /one:/two",
+        1024,
+    ),
 ]
 CommaDirectories = Annotated[
     str, shape(r"^/[^,]*(,/[^,]*)*$", "must be absolute directories, joined by ',': /one,/two", 1024)

@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
+import msgspec
+
 from paddle_operator.api.definition import Column, Definition, Kind
 from paddle_operator.api.fields import Rule, doc
 from paddle_operator.api.formats import CachePath, CronSchedule, DataPath, Label, TimeZone, short_name
@@ -61,7 +63,9 @@ class WarmupOptions(Record, frozen=True):
         tuple[DataPath, ...], doc("Paths in the data set; all of it if left out.", minItems=1, maxItems=256)
     ] = ()
     partitions: Annotated[int | None, doc("Ignored: it is the SampleSet's number of partitions.", minimum=1)] = None
-    strategy_name: Annotated[WarmupStrategy, doc("How files are spread over the partitions.")] = WarmupStrategy.SEQUENCE
+    strategy_name: Annotated[WarmupStrategy, doc("How files are spread over the partitions.", default="sequence")] = (
+        msgspec.field(default_factory=lambda: WarmupStrategy.SEQUENCE)
+    )
     file: Annotated[DataPath | None, doc("A file of the data set that lists what to warm up.")] = None
     threads: Annotated[int | None, doc("Reads at once on each node (50).", minimum=0, maximum=10000)] = None
 

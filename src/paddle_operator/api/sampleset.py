@@ -63,7 +63,9 @@ class NamedSource(Source, frozen=True):
 class CSI(Record, frozen=True):
     """What mounts the data, and how."""
 
-    driver: Annotated[CSIDriver, doc("The driver.")] = CSIDriver.JUICEFS
+    driver: Annotated[CSIDriver, doc("The driver.", default="juicefs")] = msgspec.field(
+        default_factory=lambda: CSIDriver.JUICEFS
+    )
     juicefs_mount_options: Annotated[JuiceFSMountOptions | None, doc("Options of `juicefs mount`.")] = msgspec.field(
         name="juiceFSMountOptions", default=None
     )
