@@ -162,7 +162,7 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         {"spec.worker.template.spec": ABSENT},
         "spec.worker.template.spec: Required value",
     ),
-    "a template of nothing": (JOB, {"spec.worker.template": None}, "spec.worker.template"),
+    "a template of nothing": (JOB, {"spec.worker.template": None}, "spec.worker.template: Required value"),
     "no containers": (JOB, {CONTAINERS: ABSENT}, f"{CONTAINERS}: Required value"),
     "an empty list of containers": (JOB, {CONTAINERS: []}, f"{CONTAINERS} in body should have at least 1 items"),
     "a container without a name": (JOB, {f"{CONTAINERS}.0.name": ABSENT}, f"{CONTAINERS}[0].name: Required value"),
