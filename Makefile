@@ -7,7 +7,7 @@ IMAGE_PYTHONS := 3.11 3.12 3.13
 
 .DEFAULT_GOAL := help
 .PHONY: help quickstart quickstart-cluster test test-unit test-cluster check check-style check-types check-imports \
-	check-generated format lock wheels image clean ready prepared
+	check-generated format lock manifests wheels image clean ready prepared
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ format: ready ## Format the code and repair what the linter can
 
 lock: ready ## Write requirements.lock from pyproject.toml, keeping the versions that still fit
 	$(BIN)/python tools/generate requirements.lock
+
+manifests: ready ## Write what is in deploy/ from the code
+	$(BIN)/python tools/generate deploy/v1/crd.yaml deploy/v1beta1/crd.yaml
 
 wheels: ready ## Build the project's wheel and fetch its dependencies', checked against the lock, into dist/wheels
 	tools/wheels dist/wheels $(IMAGE_PYTHONS)

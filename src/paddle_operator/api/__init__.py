@@ -1,0 +1,1 @@
+"""Our kinds as typed structs: the only source of the CRDs."""

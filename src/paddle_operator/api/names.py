@@ -1,0 +1,95 @@
+"""Every label, annotation, finalizer, field manager and condition reason that we write or look for."""
+
+MANAGER = "paddle-operator"
+
+# Groups and versions.
+BATCH_V1 = "batch.paddlepaddle.org/v1"
+BATCH_V1ALPHA1 = "batch.paddlepaddle.org/v1alpha1"
+CACHE_V1ALPHA1 = "cache.kubedl.io/v1alpha1"
+TRAINING_V1ALPHA1 = "training.kubedl.io/v1alpha1"
+
+# Labels and annotations of a PaddleJob's pods, services and config map.
+LABEL_RESOURCE_NAME = "paddle-res-name"
+LABEL_RESOURCE_TYPE = "paddle-res-type"
+ANNOTATION_ROLE = "paddle-resource"
+ANNOTATION_HOST_PORT = "host-port"
+ANNOTATION_TEMPLATE_HASH = "paddlepaddle.org/template-hash"
+
+# Volcano's, on pods that are scheduled together.
+ANNOTATION_POD_GROUP = "scheduling.k8s.io/group-name"
+ANNOTATION_VOLCANO_TASK = "volcano.sh/task-spec"
+ANNOTATION_VOLCANO_JOB = "volcano.sh/job-name"
+ANNOTATION_VOLCANO_JOB_VERSION = "volcano.sh/job-version"
+ANNOTATION_VOLCANO_QUEUE = "volcano.sh/queue-name"
+
+# What a SampleSet's objects have.
+ANNOTATION_CREATED_BY = "CreatedBy"
+LABEL_SAMPLESET_PREFIX = "paddlepaddle.org/juicefs-"
+STORAGE_CLASS = "paddle-operator"
+
+# Labels of a TFJob's or PyTorchJob's pods and services.
+LABEL_GROUP = "group-name"
+LABEL_JOB = "job-name"
+LABEL_REPLICA_TYPE = "replica-type"
+LABEL_REPLICA_INDEX = "replica-index"
+LABEL_JOB_ROLE = "job-role"
+LABEL_GANG_JOB = "kubedl.io/gang-job-name"
+LABEL_CRON = "kubedl.io/cron-name"
+ANNOTATION_NETWORK_MODE = "kubedl.io/network-mode"
+ANNOTATION_LAST_FAILOVER = "kubedl.io/last-failover-timestamp"
+ANNOTATION_GIT_SYNC = "kubedl.io/git-sync-config"
+ANNOTATION_TENSORBOARD = "kubedl.io/tensorboard-config"
+ANNOTATION_ELASTIC = "kubedl.io/enable-elastic-training"
+
+# The cache in a job's pods.
+VOLUME_CACHE = "cachevolume"
+ENV_CACHE_NAME = "KUBEDL_CACHE_NAME"
+
+# Finalizers, also those that the original operators left on their objects.
+FINALIZER_PADDLEJOB = "finalizers.paddlepaddle.org"
+FINALIZER_SAMPLESET_PREFIX = "paddlepaddle.org/sampleset-"
+FINALIZER_SAMPLEJOB_PREFIX = "paddlepaddle.org/samplejob-"
+
+# Types of conditions.
+CONDITION_READY = "Ready"
+CONDITION_CREATED = "Created"
+CONDITION_QUEUING = "Queuing"
+CONDITION_RUNNING = "Running"
+CONDITION_RESTARTING = "Restarting"
+CONDITION_SUCCEEDED = "Succeeded"
+CONDITION_FAILED = "Failed"
+
+# Reasons of training jobs' conditions.
+REASON_JOB_CREATED = "JobCreated"
+REASON_JOB_ENQUEUED = "JobEnqueued"
+REASON_JOB_DEQUEUED = "JobDequeued"
+REASON_JOB_RUNNING = "JobRunning"
+REASON_JOB_RESTARTING = "JobRestarting"
+REASON_JOB_SUCCEEDED = "JobSucceeded"
+REASON_JOB_FAILED = "JobFailed"
+REASON_JOB_EVICTED = "JobEvicted"
+
+# Reasons of a SampleSet's and a SampleJob's events and conditions.
+REASON_DRIVER_NOT_EXIST = "ErrorDriverNotExist"
+REASON_SECRET_NOT_EXIST = "ErrorSecretNotExist"  # noqa: S105  # a word, not a secret
+REASON_CREATE_SYNC_JOB_FAILED = "ErrorCreateSyncJob"
+REASON_CREATE_SYNC_JOB = "CreateSyncJobSuccessfully"
+REASON_SYNC_JOB_FAILED = "ErrorDoSyncJob"
+REASON_SYNC_JOB_SUCCEEDED = "DoSyncJobSuccessfully"
+
+# Reasons of any kind's conditions.
+REASON_INVALID = "Invalid"
+REASON_NOT_OURS = "NotOurs"
+
+
+def sampleset_label(sampleset: str) -> str:
+    """Name the label of a SampleSet's objects and of the nodes that cache it."""
+    return LABEL_SAMPLESET_PREFIX + sampleset
+
+
+def sampleset_finalizer(sampleset: str) -> str:
+    return FINALIZER_SAMPLESET_PREFIX + sampleset
+
+
+def samplejob_finalizer(samplejob: str) -> str:
+    return FINALIZER_SAMPLEJOB_PREFIX + samplejob
