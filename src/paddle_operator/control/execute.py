@@ -20,7 +20,9 @@ from paddle_operator.kube.request import Kind
 log = logging.getLogger(__name__)
 STALLED = "Stalled"
 FOREIGN = "NameTaken"
+FORBIDDEN = "Forbidden"
 REFUSED = "Refused"
+MOST_REMEMBERED = 50_000
 
 
 class ForeignObjectError(Exception):
@@ -60,10 +62,14 @@ class Executor:
         terminal = plan.terminal
         try:
             await self._write_objects(plan)
-        except (ForeignObjectError, errors.InvalidError, errors.ForbiddenError) as error:
-            terminal = terminal or as_terminal(error)
+        except errors.InvalidError as error:
+            terminal = terminal or Terminal(REFUSED, error.message)
+        except (ForeignObjectError, errors.ForbiddenError) as error:
+            # What is in the way may go without our hearing of it, so this is told and tried again.
+            await self._write_status(plan.status, terminal or in_the_way(error))
+            raise
         except errors.KubeError:
-            await self._write_status(plan.status, plan.terminal)
+            await self._write_status(plan.status, terminal)
             raise
         await self._write_status(plan.status, terminal)
         for event in plan.events:
@@ -98,6 +104,8 @@ class Executor:
                 return
         self._guard()
         written = await self._client.apply(kind, marked(apply.manifest, self._mark, digest))
+        if len(self._applied) >= MOST_REMEMBERED:
+            self._applied.clear()
         self._applied[kind, key] = Applied(digest, version_of(written))
         self._learn(kind, written)
         _log_change("applied", kind, key)
@@ -138,7 +146,7 @@ class Executor:
     async def _write_status(self, wanted: Status | None, terminal: Terminal | None) -> None:
         if wanted is None:
             return
-        status = wanted.status if terminal is None else stalled(wanted, terminal, self._clock())
+        status = explained(wanted, terminal, self._clock())
         key = key_of(wanted.observed)
         observed = self._cached(wanted.kind, key) or wanted.observed
         if uid_of(observed) != uid_of(wanted.observed) or (observed.get("status") or {}) == status:
@@ -183,21 +191,21 @@ class Executor:
             )
 
 
-def as_terminal(error: Exception) -> Terminal:
-    return Terminal(FOREIGN if isinstance(error, ForeignObjectError) else REFUSED, str(error))
+def in_the_way(error: Exception) -> Terminal:
+    return Terminal(FOREIGN if isinstance(error, ForeignObjectError) else FORBIDDEN, str(error))
 
 
-def stalled(wanted: Status, terminal: Terminal, now: datetime) -> Manifest:
-    """Give the status with the reason why nothing goes on; the time it began is kept from the observed one."""
-    before = [
-        present
-        for present in (wanted.observed.get("status") or {}).get("conditions") or []
-        if present.get("type") == STALLED
-    ]
-    generation = wanted.observed["metadata"].get("generation")
-    condition = Condition(STALLED, Truth.TRUE, terminal.reason, terminal.message, generation)
-    others = [present for present in wanted.status.get("conditions") or [] if present.get("type") != STALLED]
-    return {**wanted.status, "conditions": [*others, *with_condition(before, condition, now)]}
+def explained(wanted: Status, terminal: Terminal | None, now: datetime) -> Manifest:
+    """Give the status with the reason why nothing goes on, or without it when something does."""
+    before: list[Manifest] = (wanted.observed.get("status") or {}).get("conditions") or []
+    conditions: list[Manifest] = wanted.status.get("conditions") or []
+    kept = [present for present in conditions if present.get("type") != STALLED]
+    if terminal is not None:
+        generation = wanted.observed["metadata"].get("generation")
+        stalled = Condition(STALLED, Truth.TRUE, terminal.reason, terminal.message, generation)
+        since = [present for present in before if present.get("type") == STALLED]
+        kept += with_condition(since, stalled, now)
+    return {**wanted.status, "conditions": kept} if kept or conditions else wanted.status
 
 
 def digest_of(manifest: Manifest) -> str:

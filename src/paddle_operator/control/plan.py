@@ -18,7 +18,7 @@ class Apply:
 
 @dataclass(frozen=True)
 class Create:
-    """This shall exist; for what cannot change in place and has a name that follows from what it is for."""
+    """An object that shall exist; for what cannot change in place and has a name that follows from what it is for."""
 
     kind: Kind
     manifest: Manifest
@@ -35,7 +35,7 @@ class Patch:
 
 @dataclass(frozen=True)
 class Delete:
-    """This very object, and no later one of its name, shall go."""
+    """Remove this very object, and no later one of its name."""
 
     kind: Kind
     key: Key

@@ -11,7 +11,8 @@ BACKOFF = Backoff(first=0.2, longest=300.0)
 class Queue:
     def __init__(self, backoff: Backoff = BACKOFF) -> None:
         self._backoff = backoff
-        self._ready: asyncio.Queue[Key] = asyncio.Queue()
+        self._ready: asyncio.Queue[Key | None] = asyncio.Queue()
+        self._closed = False
         self._waiting: set[Key] = set()
         self._again: set[Key] = set()
         self._in_work: set[Key] = set()
@@ -54,9 +55,12 @@ class Queue:
         timer = self._timers.get(key)
         return None if timer is None else max(0.0, timer.when() - asyncio.get_running_loop().time())
 
-    async def get(self) -> Key:
-        """Wait for a key, and take it into work: nobody else gets it until `done`."""
+    async def get(self) -> Key | None:
+        """Wait for a key, and take it into work: nobody else gets it until `done`. Nothing: the queue is closed."""
         key = await self._ready.get()
+        if self._closed or key is None:
+            self._ready.put_nowait(None)  # for the next one who waits
+            return None
         self._waiting.discard(key)
         self._in_work.add(key)
         return key
@@ -79,6 +83,9 @@ class Queue:
         self._failures.pop(key, None)
 
     def close(self) -> None:
+        """Hand out nothing more."""
+        self._closed = True
+        self._ready.put_nowait(None)
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
