@@ -23,14 +23,11 @@ ALL = "*"
 CONTROLLERS: dict[str, Controller] = {}
 
 
-class AddressType(click.ParamType[health.Address | None]):
-    name = "address"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> health.Address | None:
-        try:
-            return health.parse_address(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+def address(_: click.Context, __: click.Parameter, value: str) -> health.Address | None:
+    try:
+        return health.parse_address(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 @click.command()
@@ -39,8 +36,8 @@ class AddressType(click.ParamType[health.Address | None]):
 @click.option("--leader-elect", is_flag=True, help="Act only while holding the lease, so that several may run.")
 @click.option("--lease-namespace", default="", help="Where the lease is; without it, in our own namespace.")
 @click.option("--lease-name", default=FIELD_MANAGER, show_default=True, help="What the lease is called.")
-@click.option("--metrics-bind-address", "metrics_at", type=AddressType(), default=":8080", show_default=True)
-@click.option("--health-probe-bind-address", "health_at", type=AddressType(), default=":8081", show_default=True)
+@click.option("--metrics-bind-address", "metrics_at", callback=address, default=":8080", show_default=True)
+@click.option("--health-probe-bind-address", "health_at", callback=address, default=":8081", show_default=True)
 @click.option("--kubeconfig", default=None, help="A kubeconfig; without it KUBECONFIG, the pod we are in, the home.")
 @click.option("--verbose", is_flag=True, help="Say more.")
 def manager(  # noqa: PLR0913 one parameter for each option people know from other managers
