@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,14 @@ from support.family import FAMILY
 MARK = "example.org/applied"
 QUICK = Pace(watch_seconds=30, silence=1.0, settled=5.0, backoff=Backoff(0.01, 0.1))
 SETTINGS = Settings(MARK, pace=QUICK)
+LONGEST_TEST = 30
 Managing = Callable[..., AbstractAsyncContextManager[Manager]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.timeout(LONGEST_TEST))
 
 
 @pytest.fixture

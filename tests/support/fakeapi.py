@@ -188,7 +188,7 @@ class FakeApi:
             return self.objects.get(place.plural, Key(place.namespace, place.name))
         found = self.objects.select(place.plural, place.namespace, request.query.get("labelSelector", ""))
         start = int(request.query.get("continue", "0"))
-        end = start + int(request.query.get("limit", "0") or len(found))
+        end = start + (int(request.query.get("limit", "0")) or len(found))
         metadata = {"resourceVersion": str(self.objects.version)}
         if end < len(found):
             metadata["continue"] = str(end)

@@ -71,8 +71,8 @@ class Client:
         while True:
             answer = await self.send(request.list_page(scope, page, token))
             metadata = answer.get("metadata")
-            if not isinstance(metadata, dict):
-                raise errors.UnreachableError(f"GET {scope.path}: the answer is no list")
+            if not isinstance(metadata, dict) or (token and metadata.get("continue") == token):
+                raise errors.UnreachableError(f"GET {scope.path}: the answer is no page of a list")
             # Inside a list the API server leaves out what kind the items are.
             items += [{**item, **scope.kind.identity} for item in answer.get("items") or [] if isinstance(item, dict)]
             token = metadata.get("continue") or ""
