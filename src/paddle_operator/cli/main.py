@@ -2,6 +2,7 @@
 
 import click
 
+from paddle_operator.cli.manager import manager
 from paddle_operator.cli.manifests import manifests
 from paddle_operator.cli.version import version
 
@@ -11,5 +12,6 @@ def main() -> None:
     """Run distributed training on Kubernetes, with its data cached next to the workers."""
 
 
+main.add_command(manager)
 main.add_command(manifests)
 main.add_command(version)

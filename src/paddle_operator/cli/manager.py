@@ -1,0 +1,97 @@
+"""`paddle-operator manager`: the controllers, in a cluster or beside one."""
+
+import asyncio
+import logging
+import secrets
+import socket
+from collections.abc import Iterator
+
+import click
+
+from paddle_operator.control import health
+from paddle_operator.control.controller import Controller
+from paddle_operator.control.lease import LeadershipLostError
+from paddle_operator.control.manager import Election, Manager, Settings, signals
+from paddle_operator.kube import config
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.errors import ConfigError
+from paddle_operator.kube.manifest import Key
+
+FIELD_MANAGER = "paddle-operator"
+MARK = "batch.paddlepaddle.org/applied"
+ALL = "*"
+CONTROLLERS: dict[str, Controller] = {}
+
+
+def address(_: click.Context, __: click.Parameter, value: str) -> health.Address | None:
+    try:
+        return health.parse_address(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+@click.command()
+@click.option("--controllers", "names", default=ALL, show_default=True, help="Which controllers, with commas between.")
+@click.option("--namespace", default="", help="Look at this namespace only; without it, at all.")
+@click.option("--leader-elect", is_flag=True, help="Act only while holding the lease, so that several may run.")
+@click.option("--lease-namespace", default="", help="Where the lease is; without it, in our own namespace.")
+@click.option("--lease-name", default=FIELD_MANAGER, show_default=True, help="What the lease is called.")
+@click.option("--metrics-bind-address", "metrics_at", callback=address, default=":8080", show_default=True)
+@click.option("--health-probe-bind-address", "health_at", callback=address, default=":8081", show_default=True)
+@click.option("--kubeconfig", default=None, help="A kubeconfig; without it KUBECONFIG, the pod we are in, the home.")
+@click.option("--verbose", is_flag=True, help="Say more.")
+def manager(  # noqa: PLR0913 one parameter for each option people know from other managers
+    *,
+    names: str,
+    namespace: str,
+    leader_elect: bool,
+    lease_namespace: str,
+    lease_name: str,
+    metrics_at: health.Address | None,
+    health_at: health.Address | None,
+    kubeconfig: str | None,
+    verbose: bool,
+) -> None:
+    """Run the controllers."""
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
+    chosen = choose(names, CONTROLLERS)
+    try:
+        reached = config.load(kubeconfig)
+        election = Election(Key(lease_namespace or reached.namespace, lease_name), identity()) if leader_elect else None
+        asyncio.run(run(reached, chosen, Settings(MARK, namespace, election, metrics_at, health_at)))
+    except* (ConfigError, LeadershipLostError, OSError) as group:
+        failed = "; ".join(words(group))
+    else:
+        return
+    raise click.ClickException(failed)
+
+
+def words(error: BaseException) -> Iterator[str]:
+    """Give what each error in a group of groups says."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from words(inner)
+    else:
+        yield str(error)
+
+
+async def run(reached: config.Config, controllers: list[Controller], settings: Settings) -> None:
+    stop = asyncio.Event()
+    with signals(stop):
+        async with Client(reached, FIELD_MANAGER) as client:
+            await Manager(client, controllers, settings).run(stop)
+
+
+def choose(names: str, known: dict[str, Controller]) -> list[Controller]:
+    asked = list(known) if names == ALL else [name.strip() for name in names.split(",") if name.strip()]
+    if unknown := [name for name in asked if name not in known]:
+        there_are = f"there are {', '.join(sorted(known))}" if known else "this release has none"
+        raise click.ClickException(f"there is no controller {', '.join(unknown)}; {there_are}")
+    return [known[name] for name in asked]
+
+
+def identity() -> str:
+    """Name this very process: a new one in the same pod is somebody else."""
+    return f"{socket.gethostname()}_{secrets.token_hex(8)}"

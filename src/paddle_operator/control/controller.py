@@ -1,0 +1,152 @@
+"""From changes to keys, from keys to workers: what a controller is, and the loop that runs it."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from paddle_operator.control.caches import Caches
+from paddle_operator.control.metrics import Metrics
+from paddle_operator.control.outcome import Done, Outcome, Terminal
+from paddle_operator.control.plan import Plan
+from paddle_operator.control.queue import Queue
+from paddle_operator.control.store import Index, Store
+from paddle_operator.kube import errors
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.manifest import Key, Manifest, controller_of, key_of
+from paddle_operator.kube.request import Kind
+
+log = logging.getLogger(__name__)
+# Pods of one job change in bursts: one look and one status write for all of it.
+SETTLE = 0.15
+GRACE = 10.0
+
+
+def own_key(manifest: Manifest) -> Iterable[Key]:
+    return (key_of(manifest),)
+
+
+def key_of_owner(kind: Kind) -> Callable[[Manifest], Iterable[Key]]:
+    """Map an object to the one of this kind that controls it."""
+
+    def keys(manifest: Manifest) -> Iterable[Key]:
+        owner = controller_of(manifest)
+        if owner is None or owner.get("kind") != kind.kind or _group(owner) != kind.group:
+            return ()
+        return (Key(key_of(manifest).namespace if kind.namespaced else "", owner["name"]),)
+
+    return keys
+
+
+def _group(owner: Manifest) -> str:
+    return str(owner.get("apiVersion", "")).rpartition("/")[0]
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """Changes of these objects make these keys worth a look, once they have settled."""
+
+    kind: Kind
+    keys: Callable[[Manifest], Iterable[Key]] = own_key
+    labels: str = ""
+    settle: float = 0.0
+    indexes: Mapping[str, Index] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class World:
+    """All that a reconcile may touch: what was seen, how to ask for more, how to write, what time it is."""
+
+    client: Client
+    stores: Mapping[Kind, Store]
+    execute: Callable[[Plan], Awaitable[Outcome]]
+    now: Callable[[], datetime]
+
+
+@dataclass(frozen=True)
+class Controller:
+    name: str
+    triggers: tuple[Trigger, ...]
+    reconcile: Callable[[World, Key], Awaitable[Outcome]]
+    workers: int = 4
+
+
+class Loop:
+    def __init__(self, controller: Controller, world: World, metrics: Metrics, queue: Queue | None = None) -> None:
+        self.controller = controller
+        self.queue = queue or Queue()
+        self._world = world
+        self._metrics = metrics
+        metrics.add_controller(controller.name, lambda: self.queue.depth)
+
+    def connect(self, caches: Caches) -> None:
+        """Watch what the controller asks for; from now on changes come into the queue."""
+        for trigger in self.controller.triggers:
+            store = caches.watch(trigger.kind, trigger.labels)
+            for name, index in trigger.indexes.items():
+                store.add_index(name, index)
+            store.listen(self._listener(trigger))
+
+    def _listener(self, trigger: Trigger) -> Callable[[Manifest], None]:
+        def changed(manifest: Manifest) -> None:
+            for key in trigger.keys(manifest):
+                self.queue.add(key, trigger.settle)
+
+        return changed
+
+    async def run(self, stop: asyncio.Event, grace: float = GRACE) -> None:
+        """Work until asked to stop; what is in work then may end, but not for longer than `grace`."""
+        workers = [asyncio.create_task(self._work()) for _ in range(self.controller.workers)]
+        try:
+            await stop.wait()
+            self.queue.close()
+            await asyncio.wait(workers, timeout=grace)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+
+    async def _work(self) -> None:
+        while (key := await self.queue.get()) is not None:
+            try:
+                await self._attempt(key)
+            finally:
+                self.queue.done(key)
+
+    async def _attempt(self, key: Key) -> None:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            outcome = await self.controller.reconcile(self._world, key)
+        except Exception as error:  # noqa: BLE001 the one place where nothing may get through: the others go on
+            outcome = None
+            self._put_back(key, error)
+        self._metrics.reconciled(self.controller.name, _result(outcome), loop.time() - started)
+        if outcome is None:
+            return
+        self.queue.forget(key)
+        if isinstance(outcome, Terminal):
+            log.info("stalled controller=%s key=%s reason=%s", self.controller.name, key, outcome.reason)
+        elif outcome.look_again is not None:
+            self.queue.add(key, outcome.look_again)
+
+    def _put_back(self, key: Key, error: Exception) -> None:
+        delay = self.queue.retry(key)
+        self._metrics.retried(self.controller.name)
+        # An error of the API server is explained by its words; anything else is a defect, found by its trace.
+        trace = None if isinstance(error, errors.KubeError) else error
+        words = f"{type(error).__name__}: {error}"
+        log.warning(
+            "reconcile failed controller=%s key=%s retry_in=%.1fs: %s",
+            self.controller.name, key, delay, words, exc_info=trace,
+        )  # fmt: skip
+
+
+def _result(outcome: Outcome | None) -> str:
+    match outcome:
+        case Done():
+            return "done"
+        case Terminal():
+            return "terminal"
+    return "error"

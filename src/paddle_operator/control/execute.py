@@ -1,0 +1,230 @@
+"""Carries out a plan: only what is not so already, the status last and once, then the events."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from paddle_operator.control.conditions import Condition, Truth, with_condition
+from paddle_operator.control.outcome import Done, Outcome, Terminal
+from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
+from paddle_operator.control.store import Store
+from paddle_operator.kube import errors
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.events import Recorder
+from paddle_operator.kube.manifest import Key, Manifest, annotations_of, controller_of, key_of, uid_of, version_of
+from paddle_operator.kube.request import Kind
+
+log = logging.getLogger(__name__)
+STALLED = "Stalled"
+FOREIGN = "NameTaken"
+FORBIDDEN = "Forbidden"
+REFUSED = "Refused"
+MOST_REMEMBERED = 50_000
+
+
+class ForeignObjectError(Exception):
+    """An object of a name that we need belongs to somebody else: it is left alone."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What we sent last for an object, and the version it had then."""
+
+    digest: str
+    version: str
+
+
+class Executor:
+    """`mark` is the annotation that says what we applied last; `guard` raises when we may not write any more."""
+
+    def __init__(
+        self,
+        client: Client,
+        stores: Mapping[Kind, Store],
+        recorder: Recorder,
+        mark: str,
+        guard: Callable[[], None] = lambda: None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._client = client
+        self._stores = stores
+        self._recorder = recorder
+        self._mark = mark
+        self._guard = guard
+        self._clock = clock
+        self._applied: dict[tuple[Kind, Key], Applied] = {}
+
+    async def execute(self, plan: Plan) -> Outcome:
+        """Write the status also when something else could not be written: it is what people look at."""
+        terminal = plan.terminal
+        try:
+            await self._write_objects(plan)
+        except errors.InvalidError as error:
+            terminal = terminal or Terminal(REFUSED, error.message)
+        except (ForeignObjectError, errors.ForbiddenError) as error:
+            # What is in the way may go without our hearing of it, so this is told and tried again.
+            await self._write_status(plan.status, terminal or in_the_way(error))
+            raise
+        except errors.KubeError:
+            await self._write_status(plan.status, terminal)
+            raise
+        await self._write_status(plan.status, terminal)
+        for event in plan.events:
+            self._recorder.record(event)
+        return terminal or Done(plan.requeue_after)
+
+    async def _write_objects(self, plan: Plan) -> None:
+        for patch in plan.patch:
+            await self._patch(patch)
+        for apply in plan.apply:
+            await self._apply(apply)
+        for create in plan.create:
+            await self._create(create)
+        for delete in plan.delete:
+            await self._delete(delete)
+
+    async def _patch(self, patch: Patch) -> None:
+        observed = self._cached(patch.kind, patch.key)
+        if observed is not None and covers(observed, patch.change):
+            return
+        self._guard()
+        self._learn(patch.kind, await self._client.patch(patch.kind, patch.key, patch.change))
+        _log_change("patched", patch.kind, patch.key)
+
+    async def _apply(self, apply: Apply) -> None:
+        kind, key = apply.kind, key_of(apply.manifest)
+        digest = digest_of(apply.manifest)
+        observed = self._cached(kind, key) or await self._fetched(kind, key)
+        if observed is not None:
+            self._refuse_foreign(kind, observed, apply.manifest)
+            if self._is_applied(kind, observed, apply.manifest, digest):
+                return
+        self._guard()
+        written = await self._client.apply(kind, marked(apply.manifest, self._mark, digest))
+        if len(self._applied) >= MOST_REMEMBERED:
+            self._applied.clear()
+        self._applied[kind, key] = Applied(digest, version_of(written))
+        self._learn(kind, written)
+        _log_change("applied", kind, key)
+
+    def _is_applied(self, kind: Kind, observed: Manifest, manifest: Manifest, digest: str) -> bool:
+        """Tell whether applying would change nothing: the values are there, and nothing is left of what we gave up."""
+        if self._applied.get((kind, key_of(observed))) == Applied(digest, version_of(observed)):
+            return True  # the server may write a value in another form than we sent
+        return annotations_of(observed).get(self._mark) == digest and covers(observed, manifest)
+
+    async def _create(self, create: Create) -> None:
+        kind, key = create.kind, key_of(create.manifest)
+        if (observed := self._cached(kind, key)) is not None:
+            self._refuse_foreign(kind, observed, create.manifest)
+            return
+        self._guard()
+        try:
+            await self._client.create(kind, marked(create.manifest, self._mark, digest_of(create.manifest)))
+        except errors.AlreadyExistsError:
+            if (observed := await self._fetched(kind, key)) is not None:
+                self._refuse_foreign(kind, observed, create.manifest)
+            return
+        _log_change("created", kind, key)
+
+    async def _delete(self, delete: Delete) -> None:
+        self._guard()
+        try:
+            await self._client.delete(delete.kind, delete.key, delete.preconditions, delete.propagation)
+        except errors.NotFoundError:
+            return
+        except errors.ConflictError:
+            if delete.preconditions.resource_version:
+                raise
+            return  # another uid: the one we meant is gone
+        self._applied.pop((delete.kind, delete.key), None)
+        _log_change("deleted", delete.kind, delete.key)
+
+    async def _write_status(self, wanted: Status | None, terminal: Terminal | None) -> None:
+        if wanted is None:
+            return
+        status = explained(wanted, terminal, self._clock())
+        key = key_of(wanted.observed)
+        observed = self._cached(wanted.kind, key) or wanted.observed
+        if uid_of(observed) != uid_of(wanted.observed) or (observed.get("status") or {}) == status:
+            return
+        # The uid keeps a new object of the same name from getting this one's status.
+        metadata = {"name": key.name, "uid": uid_of(wanted.observed)}
+        if key.namespace:
+            metadata["namespace"] = key.namespace
+        self._guard()
+        try:
+            written = await self._client.apply(
+                wanted.kind, {"metadata": metadata, "status": status}, subresource="status"
+            )
+        except errors.NotFoundError:
+            return
+        self._learn(wanted.kind, written)
+        _log_change("status written", wanted.kind, key)
+
+    def _cached(self, kind: Kind, key: Key) -> Manifest | None:
+        store = self._stores.get(kind)
+        return None if store is None else store.get(key)
+
+    async def _fetched(self, kind: Kind, key: Key) -> Manifest | None:
+        try:
+            return await self._client.get(kind, key)
+        except errors.NotFoundError:
+            return None
+
+    def _learn(self, kind: Kind, written: Manifest) -> None:
+        if kind in self._stores:
+            self._stores[kind].refresh(written)
+
+    def _refuse_foreign(self, kind: Kind, observed: Manifest, wanted: Manifest) -> None:
+        owner, wanted_owner = controller_of(observed), controller_of(wanted)
+        if wanted_owner is None:
+            ours = owner is None and self._mark in annotations_of(observed)
+        else:
+            ours = owner is not None and owner["uid"] == wanted_owner["uid"]
+        if not ours:
+            raise ForeignObjectError(
+                f"{kind.kind} {key_of(observed)} exists and is not ours: rename or delete it, or choose another name"
+            )
+
+
+def in_the_way(error: Exception) -> Terminal:
+    return Terminal(FOREIGN if isinstance(error, ForeignObjectError) else FORBIDDEN, str(error))
+
+
+def explained(wanted: Status, terminal: Terminal | None, now: datetime) -> Manifest:
+    """Give the status with the reason why nothing goes on, or without it when something does."""
+    before: list[Manifest] = (wanted.observed.get("status") or {}).get("conditions") or []
+    conditions: list[Manifest] = wanted.status.get("conditions") or []
+    kept = [present for present in conditions if present.get("type") != STALLED]
+    if terminal is not None:
+        generation = wanted.observed["metadata"].get("generation")
+        stalled = Condition(STALLED, Truth.TRUE, terminal.reason, terminal.message, generation)
+        since = [present for present in before if present.get("type") == STALLED]
+        kept += with_condition(since, stalled, now)
+    return {**wanted.status, "conditions": kept} if kept or conditions else wanted.status
+
+
+def digest_of(manifest: Manifest) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def marked(manifest: Manifest, mark: str, digest: str) -> Manifest:
+    metadata = manifest["metadata"]
+    return {**manifest, "metadata": {**metadata, "annotations": {**annotations_of(manifest), mark: digest}}}
+
+
+def covers(observed: object, wanted: object) -> bool:
+    """Tell whether all that is wanted is there; fields that others set do not matter, list items do."""
+    if isinstance(wanted, dict):
+        return isinstance(observed, dict) and all(covers(observed.get(name), value) for name, value in wanted.items())
+    if isinstance(wanted, list):
+        return isinstance(observed, list) and len(observed) == len(wanted) and all(map(covers, observed, wanted))
+    return observed == wanted
+
+
+def _log_change(what: str, kind: Kind, key: Key) -> None:
+    log.info("%s kind=%s key=%s", what, kind.kind, key)

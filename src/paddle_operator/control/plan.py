@@ -1,0 +1,70 @@
+"""What one reconcile wants to write, as data: it can be printed, compared and tested without a cluster."""
+
+from dataclasses import dataclass
+
+from paddle_operator.control.outcome import Terminal
+from paddle_operator.kube.events import Event
+from paddle_operator.kube.manifest import Key, Manifest, key_of, uid_of
+from paddle_operator.kube.request import Kind, Preconditions, Propagation
+
+
+@dataclass(frozen=True)
+class Apply:
+    """These fields shall have these values; for what can change in place."""
+
+    kind: Kind
+    manifest: Manifest
+
+
+@dataclass(frozen=True)
+class Create:
+    """An object that shall exist; for what cannot change in place and has a name that follows from what it is for."""
+
+    kind: Kind
+    manifest: Manifest
+
+
+@dataclass(frozen=True)
+class Patch:
+    """A few fields of an object that is not made by us: finalizers, annotations."""
+
+    kind: Kind
+    key: Key
+    change: Manifest
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Remove this very object, and no later one of its name."""
+
+    kind: Kind
+    key: Key
+    preconditions: Preconditions
+    propagation: Propagation = Propagation.BACKGROUND
+
+    @classmethod
+    def of(cls, kind: Kind, observed: Manifest, propagation: Propagation = Propagation.BACKGROUND) -> "Delete":
+        return cls(kind, key_of(observed), Preconditions(uid_of(observed)), propagation)
+
+
+@dataclass(frozen=True)
+class Status:
+    """The whole status of the object that this plan is for, as it was observed."""
+
+    kind: Kind
+    observed: Manifest
+    status: Manifest
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Written in this order. `terminal` says that no later plan will do better until somebody changes something."""
+
+    patch: tuple[Patch, ...] = ()
+    apply: tuple[Apply, ...] = ()
+    create: tuple[Create, ...] = ()
+    delete: tuple[Delete, ...] = ()
+    status: Status | None = None
+    events: tuple[Event, ...] = ()
+    requeue_after: float | None = None
+    terminal: Terminal | None = None

@@ -1,0 +1,127 @@
+"""The objects of one kind as last seen, by key and by what they are indexed for."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from paddle_operator.kube.manifest import Key, Manifest, controller_of, key_of, labels_of, uid_of, version_of
+
+Index = Callable[[Manifest], Iterable[str]]
+Listener = Callable[[Manifest], None]
+
+
+def by_owner(manifest: Manifest) -> Iterable[str]:
+    """Index by the uid of the controlling owner."""
+    owner = controller_of(manifest)
+    return () if owner is None else (owner["uid"],)
+
+
+def by_label(name: str) -> Index:
+    def values(manifest: Manifest) -> Iterable[str]:
+        value = labels_of(manifest).get(name)
+        return () if value is None else (value,)
+
+    return values
+
+
+class Store:
+    """What is handed out is shared: whoever wants to change it copies it first."""
+
+    def __init__(self, indexes: Mapping[str, Index] | None = None) -> None:
+        self._indexes = dict(indexes or {})
+        self._objects: dict[Key, Manifest] = {}
+        self._entries: dict[str, dict[str, set[Key]]] = {name: defaultdict(set) for name in self._indexes}
+        self._listeners: list[Listener] = []
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def __iter__(self) -> Iterator[Manifest]:
+        return iter(list(self._objects.values()))
+
+    def get(self, key: Key) -> Manifest | None:
+        return self._objects.get(key)
+
+    def find(self, index: str, value: str) -> list[Manifest]:
+        """Give the objects under this value, in the order of their keys."""
+        return [self._objects[key] for key in sorted(self._entries[index].get(value, ()))]
+
+    def add_index(self, name: str, index: Index) -> None:
+        self._indexes[name] = index
+        self._entries[name] = defaultdict(set)
+        for key, manifest in self._objects.items():
+            for value in index(manifest):
+                self._entries[name][value].add(key)
+
+    def listen(self, listener: Listener) -> None:
+        """Be told of each object that changed: as it was, as it is, and as it was when it went."""
+        self._listeners.append(listener)
+
+    def replace(self, items: list[Manifest]) -> None:
+        """Take these as all there are; listeners hear of it only when all are in."""
+        before = self._objects
+        wanted = {key_of(manifest): manifest for manifest in items}
+        changed = [key for key in before.keys() | wanted.keys() if _differs(before.get(key), wanted.get(key))]
+        heard = [(before.get(key), wanted.get(key)) for key in sorted(changed)]
+        for was, now in heard:
+            self._set(was, now)
+        for was, now in heard:
+            self._tell(was, now)
+
+    def put(self, manifest: Manifest) -> None:
+        was = self._objects.get(key_of(manifest))
+        if was is not None and is_older(manifest, was):
+            return
+        self._set(was, manifest)
+        self._tell(was, manifest)
+
+    def remove(self, manifest: Manifest) -> None:
+        was = self._objects.get(key_of(manifest))
+        if was is not None:
+            self._set(was, None)
+        self._tell(was, manifest)
+
+    def refresh(self, manifest: Manifest) -> None:
+        """Take the answer to our own write before the watch brings it; an object that has gone meanwhile stays gone."""
+        was = self._objects.get(key_of(manifest))
+        if was is not None and uid_of(was) == uid_of(manifest) and not is_older(manifest, was):
+            self._set(was, manifest)
+
+    def _set(self, was: Manifest | None, now: Manifest | None) -> None:
+        if was is not None:
+            self._move(was, present=False)
+            del self._objects[key_of(was)]
+        if now is not None:
+            self._objects[key_of(now)] = now
+            self._move(now, present=True)
+
+    def _move(self, manifest: Manifest, *, present: bool) -> None:
+        key = key_of(manifest)
+        for name, index in self._indexes.items():
+            for value in index(manifest):
+                keys = self._entries[name][value]
+                if present:
+                    keys.add(key)
+                else:
+                    keys.discard(key)
+                    if not keys:
+                        del self._entries[name][value]
+
+    def _tell(self, *manifests: Manifest | None) -> None:
+        for manifest in manifests:
+            if manifest is not None:
+                for listener in self._listeners:
+                    listener(manifest)
+
+
+def is_older(manifest: Manifest, than: Manifest) -> bool:
+    """Compare two states of one object; versions that are no numbers cannot be compared."""
+    if uid_of(manifest) != uid_of(than):
+        return False
+    first, second = version_of(manifest), version_of(than)
+    return first.isdecimal() and second.isdecimal() and int(first) < int(second)
+
+
+def _differs(was: Manifest | None, now: Manifest | None) -> bool:
+    if was is None or now is None:
+        return was is not now
+    return uid_of(was) != uid_of(now) or version_of(was) != version_of(now)

@@ -1,0 +1,186 @@
+"""The way to a cluster: from kubeconfig files, or from inside a pod."""
+
+import base64
+import binascii
+import os
+import ssl
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from paddle_operator.kube.credentials import Credentials, Exec, Fixed, Plugin, TokenFile
+from paddle_operator.kube.errors import ConfigError
+from paddle_operator.kube.manifest import Manifest
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+@dataclass(frozen=True)
+class Config:
+    server: str
+    credentials: Credentials
+    tls: ssl.SSLContext | None = None
+    tls_server_name: str | None = None
+    namespace: str = "default"
+
+
+def load(kubeconfig: str | None = None, environment: Mapping[str, str] = os.environ) -> Config:
+    """Take the named file; else KUBECONFIG; else the pod we are in; else the file in the home directory."""
+    if kubeconfig:
+        return from_files([Path(kubeconfig)])
+    if listed := environment.get("KUBECONFIG"):
+        return from_files([Path(name) for name in listed.split(os.pathsep) if name])
+    if environment.get("KUBERNETES_SERVICE_HOST"):
+        return in_cluster(environment)
+    return from_files([Path(environment.get("HOME", "/"), ".kube/config")])
+
+
+def in_cluster(environment: Mapping[str, str], account: Path = SERVICE_ACCOUNT) -> Config:
+    host = environment["KUBERNETES_SERVICE_HOST"]
+    port = environment.get("KUBERNETES_SERVICE_PORT", "443")
+    server = f"https://{f'[{host}]' if ':' in host else host}:{port}"
+    authority, namespace = account / "ca.crt", account / "namespace"
+    if not authority.exists():
+        raise ConfigError(f"this looks like a pod, but {authority} is missing: mount the service account's token")
+    return Config(
+        server,
+        TokenFile(account / "token", time.monotonic),
+        tls_context(authority.read_text()),
+        namespace=namespace.read_text().strip() if namespace.exists() else "default",
+    )
+
+
+def from_files(paths: Sequence[Path]) -> Config:
+    """Read kubeconfig files as kubectl does: the first to name a thing decides, and missing files do not matter."""
+    files = [(path, _read(path)) for path in paths if path.exists()]
+    if not files:
+        raise ConfigError(
+            f"there is no cluster to talk to: {', '.join(map(str, paths))} does not exist. "
+            "Name a kubeconfig with --kubeconfig or KUBECONFIG."
+        )
+    name = next((content["current-context"] for _, content in files if content.get("current-context")), None)
+    if name is None:
+        raise ConfigError(f"no current-context in {files[0][0]}: choose one with `kubectl config use-context`")
+    context = _find(files, "contexts", "context", name)[1]
+    place, cluster = _find(files, "clusters", "cluster", context.get("cluster", ""))
+    home, user = _find(files, "users", "user", context["user"]) if context.get("user") else (place, {})
+    return _config(context, _Entry(place.parent, cluster), _Entry(home.parent, user))
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A part of a kubeconfig, and the folder that its relative paths start from."""
+
+    folder: Path
+    content: Manifest
+
+    def text(self, name: str) -> str:
+        """Give what is in the entry itself, in base64, or in the file it names; empty if neither."""
+        try:
+            if data := self.content.get(f"{name}-data"):
+                return base64.b64decode(data, validate=True).decode()
+            return (self.folder / self.content[name]).read_text() if self.content.get(name) else ""
+        except OSError as error:
+            raise ConfigError(f"{name} {self.content[name]} cannot be read: {error.strerror}") from error
+        except (binascii.Error, UnicodeDecodeError) as error:
+            raise ConfigError(f"{name}-data in the kubeconfig is not base64 text") from error
+
+
+def _config(context: Manifest, cluster: _Entry, user: _Entry) -> Config:
+    server = str(cluster.content.get("server") or "").rstrip("/")
+    if not server.startswith(("https://", "http://")):
+        raise ConfigError(f"the kubeconfig's server {server!r} is no address: it starts with https://")
+    authority = cluster.text("certificate-authority")
+    verified = not cluster.content.get("insecure-skip-tls-verify", False)
+    tls = tls_context(authority, verified=verified)
+    if certificate := user.text("client-certificate"):
+        load_certificate(tls, certificate, user.text("client-key"))
+
+    def with_certificate(certificate: str, key: str) -> ssl.SSLContext:
+        return load_certificate(tls_context(authority, verified=verified), certificate, key)
+
+    return Config(
+        server,
+        Exec(_plugin(user, cluster), with_certificate, time.time) if user.content.get("exec") else _fixed(user),
+        tls if server.startswith("https:") else None,
+        cluster.content.get("tls-server-name"),
+        context.get("namespace") or "default",
+    )
+
+
+def _fixed(user: _Entry) -> Credentials:
+    if name := user.content.get("tokenFile"):
+        return TokenFile(user.folder / name, time.monotonic)
+    return Fixed(user.content.get("token") or "")
+
+
+def _plugin(user: _Entry, cluster: _Entry) -> Plugin:
+    asked = user.content["exec"]
+    if not asked.get("command") or not asked.get("apiVersion"):
+        raise ConfigError("the kubeconfig's exec plug-in needs a command and an apiVersion")
+    command = asked["command"]
+    if "/" in command:
+        command = str(user.folder / command)
+    information = None
+    if asked.get("provideClusterInfo"):
+        information = {
+            "server": cluster.content["server"],
+            "certificate-authority-data": base64.b64encode(cluster.text("certificate-authority").encode()).decode(),
+        }
+    return Plugin(
+        [command, *(asked.get("args") or [])],
+        asked["apiVersion"],
+        {entry["name"]: entry["value"] for entry in asked.get("env") or []},
+        information,
+        asked.get("installHint") or "",
+    )
+
+
+def tls_context(authority: str, *, verified: bool = True) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cadata=authority or None)
+    except ssl.SSLError as error:
+        raise ConfigError(f"the cluster's certificate authority is not a certificate: {error.reason}") from error
+    # Python 3.13 asks for extensions that the authorities of many clusters do not carry.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if not verified:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def load_certificate(context: ssl.SSLContext, certificate: str, key: str) -> ssl.SSLContext:
+    """Give the context our certificate; `ssl` reads it from files only, so it is in one for a moment."""
+    with tempfile.TemporaryDirectory(prefix="kube-") as folder:
+        pair = Path(folder, "pair.pem")
+        pair.touch(mode=0o600)
+        pair.write_text(f"{certificate}\n{key}\n")
+        try:
+            context.load_cert_chain(pair)
+        except ssl.SSLError as error:
+            raise ConfigError(f"the client certificate and its key are not a pair: {error.reason}") from error
+    return context
+
+
+def _read(path: Path) -> Manifest:
+    try:
+        content = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"the kubeconfig {path} cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the kubeconfig {path} is not YAML") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"the kubeconfig {path} holds no settings")
+    return content
+
+
+def _find(files: Sequence[tuple[Path, Manifest]], plural: str, singular: str, name: str) -> tuple[Path, Manifest]:
+    for path, content in files:
+        for entry in content.get(plural) or []:
+            if entry.get("name") == name:
+                return path, entry.get(singular) or {}
+    raise ConfigError(f"the kubeconfig has no {singular} named {name!r}")

@@ -1,0 +1,101 @@
+"""What the API server refuses, one class for each reason that callers tell apart."""
+
+from http import HTTPStatus
+
+from paddle_operator.kube.manifest import Manifest
+
+LONGEST_MESSAGE = 2000
+
+
+class KubeError(Exception):
+    """Anything that goes wrong between us and the API server."""
+
+
+class ConfigError(KubeError):
+    """The way to the cluster cannot be read; its words are for the person at the terminal."""
+
+
+class UnreachableError(KubeError):
+    """No answer: refused, cut, or too late. Whether a write took effect is not known."""
+
+
+class ApiError(KubeError):
+    """The API server's answer is no; `status` is what it said."""
+
+    def __init__(self, status: Manifest, retry_after: float | None = None) -> None:
+        self.status = status
+        self.code = int(status.get("code") or 0)
+        self.reason = str(status.get("reason") or "Unknown")
+        self.message = str(status.get("message") or "")[:LONGEST_MESSAGE]
+        self.retry_after = retry_after
+        super().__init__(f"{self.code} {self.reason}: {self.message}")
+
+
+class BadRequestError(ApiError): ...
+
+
+class UnauthorizedError(ApiError): ...
+
+
+class ForbiddenError(ApiError): ...
+
+
+class NotFoundError(ApiError): ...
+
+
+class ConflictError(ApiError):
+    """Somebody else changed it meanwhile, or a precondition does not hold."""
+
+
+class AlreadyExistsError(ApiError): ...
+
+
+class GoneError(ApiError):
+    """The version asked for is no longer kept: list again."""
+
+
+class InvalidError(ApiError):
+    """The object breaks its schema or a rule; sending it again cannot help."""
+
+
+class TooManyRequestsError(ApiError): ...
+
+
+class ServerError(ApiError):
+    """The API server's own trouble: it may pass."""
+
+
+BY_REASON: dict[str, type[ApiError]] = {
+    "BadRequest": BadRequestError,
+    "Unauthorized": UnauthorizedError,
+    "Forbidden": ForbiddenError,
+    "NotFound": NotFoundError,
+    "Conflict": ConflictError,
+    "AlreadyExists": AlreadyExistsError,
+    "Gone": GoneError,
+    "Expired": GoneError,
+    "Invalid": InvalidError,
+    "TooManyRequests": TooManyRequestsError,
+    "InternalError": ServerError,
+    "ServerTimeout": ServerError,
+    "ServiceUnavailable": ServerError,
+    "Timeout": ServerError,
+}
+BY_CODE: dict[int, type[ApiError]] = {
+    HTTPStatus.BAD_REQUEST: BadRequestError,
+    HTTPStatus.UNAUTHORIZED: UnauthorizedError,
+    HTTPStatus.FORBIDDEN: ForbiddenError,
+    HTTPStatus.NOT_FOUND: NotFoundError,
+    HTTPStatus.CONFLICT: ConflictError,
+    HTTPStatus.GONE: GoneError,
+    HTTPStatus.UNPROCESSABLE_ENTITY: InvalidError,
+    HTTPStatus.TOO_MANY_REQUESTS: TooManyRequestsError,
+}
+
+
+def from_status(status: Manifest, retry_after: float | None = None) -> ApiError:
+    """Choose by reason; by code where the answer comes from something in between that gives no reason."""
+    code = int(status.get("code") or 0)
+    otherwise = ServerError if code >= HTTPStatus.INTERNAL_SERVER_ERROR else ApiError
+    kind = BY_REASON.get(str(status.get("reason")), BY_CODE.get(code, otherwise))
+    return kind(status, retry_after)

@@ -1,0 +1,141 @@
+"""Records events about objects: the same one again only raises its count; best effort, and nobody waits for it."""
+
+import asyncio
+import hashlib
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from paddle_operator.kube import errors
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.manifest import Key, Manifest, key_of, uid_of
+from paddle_operator.kube.request import Kind
+
+log = logging.getLogger(__name__)
+EVENTS = Kind("", "v1", "events", "Event")
+MOST_WAITING = 1000
+MOST_REMEMBERED = 4000
+LONGEST_MESSAGE = 1024
+LONGEST_NAME = 200
+
+
+class EventType(StrEnum):
+    NORMAL = "Normal"
+    WARNING = "Warning"
+
+
+@dataclass(frozen=True)
+class Event:
+    about: Manifest
+    reason: str
+    message: str
+    type: EventType = EventType.NORMAL
+
+    @property
+    def name(self) -> str:
+        """Give the name that the same event has every time."""
+        said = "\0".join((uid_of(self.about), self.type, self.reason, self.message))
+        digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+        return f"{self.about['metadata']['name'][:LONGEST_NAME]}.{digest}"
+
+
+@dataclass(frozen=True)
+class Series:
+    event: Event
+    count: int
+    first: datetime
+    last: datetime
+
+
+class Recorder:
+    def __init__(
+        self, client: Client, component: str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._client = client
+        self._component = component
+        self._clock = clock
+        self._waiting: OrderedDict[str, Series] = OrderedDict()
+        self._written: OrderedDict[str, Series] = OrderedDict()
+        self._wake = asyncio.Event()
+
+    def record(self, event: Event) -> None:
+        """Note it for writing; when too many wait already, it is lost."""
+        now = self._clock()
+        waiting = self._waiting.get(event.name)
+        if waiting is not None:
+            self._waiting[event.name] = replace(waiting, count=waiting.count + 1, last=now)
+        elif len(self._waiting) < MOST_WAITING:
+            self._waiting[event.name] = Series(event, 1, now, now)
+        self._wake.set()
+
+    async def run(self) -> None:
+        while True:
+            await self._wake.wait()
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write what waits now."""
+        self._wake.clear()
+        while self._waiting:
+            name, series = self._waiting.popitem(last=False)
+            try:
+                await self._write(name, series)
+            except errors.KubeError as error:
+                log.debug("event lost reason=%s: %s", series.event.reason, error)
+
+    async def _write(self, name: str, series: Series) -> None:
+        known = self._written.pop(name, None)
+        if known is not None:
+            series = replace(series, count=known.count + series.count, first=known.first)
+        if known is None or not await self._raise_count(name, series):
+            await self._create(name, series)
+        self._written[name] = series
+        if len(self._written) > MOST_REMEMBERED:
+            self._written.popitem(last=False)
+
+    async def _raise_count(self, name: str, series: Series) -> bool:
+        change = {"count": series.count, "lastTimestamp": timestamp(series.last)}
+        try:
+            await self._client.patch(EVENTS, Key(namespace_of(series.event.about), name), change)
+        except errors.NotFoundError:
+            return False  # the API server forgets events after an hour
+        return True
+
+    async def _create(self, name: str, series: Series) -> None:
+        try:
+            await self._client.create(EVENTS, manifest(name, series, self._component))
+        except errors.AlreadyExistsError:  # written before we were started again
+            await self._raise_count(name, series)
+
+
+def namespace_of(about: Manifest) -> str:
+    return key_of(about).namespace or "default"
+
+
+def manifest(name: str, series: Series, component: str) -> Manifest:
+    event = series.event
+    about = event.about["metadata"]
+    return {
+        "metadata": {"name": name, "namespace": namespace_of(event.about)},
+        "involvedObject": {
+            "apiVersion": event.about["apiVersion"],
+            "kind": event.about["kind"],
+            **{field: about[field] for field in ("namespace", "name", "uid", "resourceVersion") if field in about},
+        },
+        "type": event.type.value,
+        "reason": event.reason,
+        "message": event.message[:LONGEST_MESSAGE],
+        "count": series.count,
+        "firstTimestamp": timestamp(series.first),
+        "lastTimestamp": timestamp(series.last),
+        "source": {"component": component},
+        "reportingComponent": component,
+        "reportingInstance": component,
+    }
+
+
+def timestamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,183 @@
+"""Keeps a store equal to what the API server has: list, then watch, and again after anything that can go wrong."""
+
+import asyncio
+import hashlib
+import json
+import logging
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from paddle_operator.kube import errors, request
+from paddle_operator.kube.backoff import Backoff
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.manifest import Manifest, is_complete, key_of, version_of
+from paddle_operator.kube.request import Scope
+
+log = logging.getLogger(__name__)
+WARNINGS_REMEMBERED = 1000
+BACKOFF = Backoff(first=0.25, longest=30.0)
+
+
+class Sink(Protocol):
+    """Where the objects go."""
+
+    def replace(self, items: list[Manifest]) -> None:
+        """All objects there are; what is not among them is gone."""
+
+    def put(self, manifest: Manifest) -> None: ...
+
+    def remove(self, manifest: Manifest) -> None: ...
+
+
+class Meter(Protocol):
+    """Who counts what goes wrong."""
+
+    def watch_restarted(self, plural: str) -> None: ...
+
+    def object_skipped(self, plural: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long a watch lasts, how much longer its silence may, and from when on it counts as a good one."""
+
+    watch_seconds: int = 120
+    silence: float = 15.0
+    settled: float = 10.0
+    backoff: Backoff = BACKOFF
+
+
+class Lines:
+    """Cuts a stream at the byte 10 only: other line ends are letters inside of strings."""
+
+    def __init__(self) -> None:
+        self._started: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        first, *others = chunk.split(b"\n")
+        self._started.append(first)
+        for following in others:
+            line = b"".join(self._started)
+            self._started = [following]
+            if line:
+                yield line
+
+
+class Watch:
+    def __init__(
+        self,
+        client: Client,
+        scope: Scope,
+        sink: Sink,
+        meter: Meter,
+        pace: Pace | None = None,
+        decode: Callable[[Manifest], Manifest] = lambda manifest: manifest,
+    ) -> None:
+        self.scope = scope
+        self.synced = asyncio.Event()
+        self._client = client
+        self._sink = sink
+        self._meter = meter
+        self._pace = pace or Pace()
+        self._decode = decode
+        self._version = ""
+        self._watching_since = float("inf")
+        self._warned: set[str] = set()
+
+    async def run(self) -> None:
+        """Go on for ever; each failure is one line in the log, and the next try comes later than the last."""
+        failures = 0
+        while True:
+            problem = await self._round()
+            if self._lived() >= self._pace.settled:
+                failures = 0
+                if problem is None:
+                    continue
+            failures += 1
+            delay = self._pace.backoff.after(failures)
+            self._meter.watch_restarted(self.scope.kind.plural)
+            words = problem or "ended by the server at once"
+            log.warning("watch interrupted kind=%s retry_in=%.1fs: %s", self.scope.kind.plural, delay, words)
+            await asyncio.sleep(delay)
+
+    async def _round(self) -> errors.KubeError | None:
+        self._watching_since = float("inf")
+        try:
+            if not self._version:
+                await self._list()
+            await self._follow()
+        except errors.UnreachableError as error:
+            return error  # what we have is still good: go on from there
+        except errors.KubeError as error:
+            self._version = ""
+            return error
+        return None
+
+    def _lived(self) -> float:
+        return asyncio.get_running_loop().time() - self._watching_since
+
+    async def _list(self) -> None:
+        listing = await self._client.list(self.scope)
+        decoded = (self._decoded(item) for item in listing.items)
+        self._sink.replace([manifest for manifest in decoded if manifest is not None])
+        self._version = listing.resource_version
+        self.synced.set()
+
+    async def _follow(self) -> None:
+        # Spread, so that the watches of one start do not all end together.
+        seconds = round(self._pace.watch_seconds * random.uniform(1.0, 1.25))  # noqa: S311 no secret
+        asked = request.watch(self.scope, self._version, seconds)
+        async with self._client.stream(asked, seconds + self._pace.silence) as chunks:
+            self._watching_since = asyncio.get_running_loop().time()
+            lines = Lines()
+            async for chunk in chunks:
+                for line in lines.feed(chunk):
+                    self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            event = json.loads(line)
+            kind, manifest = event["type"], event["object"]
+        except (ValueError, KeyError, TypeError):
+            kind, manifest = None, None
+        if not isinstance(manifest, dict):
+            self._skip(hashlib.sha256(line).hexdigest(), "not a watch event")
+            return
+        match kind:
+            case "ERROR":
+                raise errors.from_status(manifest)
+            case "BOOKMARK":
+                self._version = manifest.get("metadata", {}).get("resourceVersion") or self._version
+            case "ADDED" | "MODIFIED" | "DELETED":
+                self._pass_on(kind, manifest)
+            case _:
+                self._skip(str(kind), f"an event of unknown type {kind!r}")
+
+    def _pass_on(self, kind: str, manifest: Manifest) -> None:
+        decoded = self._decoded(manifest)
+        if decoded is not None:
+            (self._sink.remove if kind == "DELETED" else self._sink.put)(decoded)
+        if is_complete(manifest):
+            self._version = version_of(manifest) or self._version
+
+    def _decoded(self, manifest: Manifest) -> Manifest | None:
+        if not is_complete(manifest):
+            self._skip(hashlib.sha256(repr(manifest).encode()).hexdigest(), "an object without a name")
+            return None
+        try:
+            return self._decode(manifest)
+        except ValueError as error:
+            self._skip(str(key_of(manifest)), f"{key_of(manifest)} cannot be decoded: {error}")
+            return None
+
+    def _skip(self, identity: str, why: str) -> None:
+        """Leave out one object, not all: warn about it once, count it each time."""
+        self._meter.object_skipped(self.scope.kind.plural)
+        if identity in self._warned:
+            return
+        if len(self._warned) >= WARNINGS_REMEMBERED:
+            self._warned.clear()
+        self._warned.add(identity)
+        log.warning("object skipped kind=%s: %s", self.scope.kind.plural, why)

@@ -1,0 +1,238 @@
+"""The client and the loop on the real API server: the same controller as in tests/loop."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from localkube import faults
+from localkube.cluster import Cluster
+from localkube.kubectl import Kubectl
+from localkube.waiting import wait_until
+from paddle_operator.kube import config, errors
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.manifest import Key, Manifest, uid_of, version_of
+from paddle_operator.kube.request import PODS, Preconditions, Scope
+from support import family, workloads
+from support.familymanager import LEASE
+
+TESTS = Path(__file__).parents[1]
+Start = Callable[[str], subprocess.Popen[bytes]]
+CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "parents.example.org"},
+    "spec": {
+        "group": "example.org",
+        "scope": "Namespaced",
+        "names": {"plural": "parents", "singular": "parent", "kind": "Parent"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                            "status": {
+                                "type": "object",
+                                "properties": {
+                                    "children": {"type": "integer"},
+                                    "conditions": {
+                                        "type": "array",
+                                        "x-kubernetes-list-type": "map",
+                                        "x-kubernetes-list-map-keys": ["type"],
+                                        "items": {
+                                            "type": "object",
+                                            "required": ["type"],
+                                            "properties": {
+                                                **{
+                                                    name: {"type": "string"}
+                                                    for name in (
+                                                        "type",
+                                                        "status",
+                                                        "reason",
+                                                        "message",
+                                                        "lastTransitionTime",
+                                                    )
+                                                },
+                                                "observedGeneration": {"type": "integer"},
+                                            },
+                                        },
+                                    },
+                                },
+                            },
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _kind(kube: Cluster) -> None:
+    kubectl = Kubectl.of(kube)
+    kubectl.apply(CRD)
+    kubectl.wait("condition=Established", "crd/parents.example.org")
+    wait_until(lambda: kubectl.run("get", "parents") is not None, 30, "parents are not served")
+
+
+@pytest.fixture
+def start(kube: Cluster, namespace: Kubectl, tmp_path: Path) -> Iterator[Start]:
+    """Start a manager of the tiny controller; what still runs at the end is ended."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def begin(identity: str) -> subprocess.Popen[bytes]:
+        argv = [
+            sys.executable,
+            "-m",
+            "support.familymanager",
+            str(kube.paths.kubeconfig),
+            namespace.namespace,
+            identity,
+        ]
+        with (tmp_path / f"{identity}.log").open("wb") as log:
+            process = subprocess.Popen(argv, cwd=TESTS, stderr=log, env={**os.environ, "PYTHONPATH": str(TESTS)})
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait()
+    for log in sorted(tmp_path.glob("*.log")):
+        sys.stdout.write(f"--- {log.name}\n{log.read_text()}\n")
+
+
+def is_grown(kubectl: Kubectl, name: str, children: int = 3) -> bool:
+    status = kubectl.get(f"parent/{name}").get("status") or {}
+    ready = [condition["status"] for condition in status.get("conditions", [])] == ["True"]
+    return ready and status["children"] == children == len(child_names(kubectl, name))
+
+
+def child_names(kubectl: Kubectl, name: str) -> list[str]:
+    maps = kubectl.items("configmaps", f"--selector={family.LABEL}=yes")
+    return [found["metadata"]["name"] for found in maps if found["metadata"]["name"].startswith(f"{name}-")]
+
+
+def grow(kubectl: Kubectl, name: str, **fields: object) -> None:
+    wanted = family.parent(name, kubectl.namespace)
+    wanted["spec"] |= fields
+    kubectl.apply(wanted)
+    children = int(str(fields.get("children", 3)))
+    wait_until(lambda: is_grown(kubectl, name, children), 60, f"{name} has not its children")
+
+
+def versions(kubectl: Kubectl) -> dict[str, str]:
+    found = [*kubectl.items("parents"), *kubectl.items("configmaps")]
+    return {f"{item['kind']}/{item['metadata']['name']}": item["metadata"]["resourceVersion"] for item in found}
+
+
+def holder(kubectl: Kubectl) -> str:
+    return str(kubectl.get(f"lease/{LEASE}")["spec"]["holderIdentity"])
+
+
+def test_children_grow_change_go_and_come_back(namespace: Kubectl, start: Start) -> None:
+    start("manager-1")
+    grow(namespace, "ada")
+    namespace.run("delete", "configmap/ada-1")
+    wait_until(lambda: is_grown(namespace, "ada"), 30, "the deleted child does not come back")
+    namespace.run("patch", "configmap/ada-0", "--type=merge", '--patch={"data":{"value":"wrong"}}')
+    wait_until(lambda: namespace.get("configmap/ada-0")["data"] == {"value": "one"}, 30, "it stays wrong")
+    grow(namespace, "ada", value="two", extra="more")
+    wait_until(lambda: namespace.get("configmap/ada-2")["data"] == {"value": "two", "extra": "more"}, 30, "no change")
+    namespace.run("patch", "parent/ada", "--type=json", '--patch=[{"op":"remove","path":"/spec/extra"}]')
+    wait_until(lambda: namespace.get("configmap/ada-2")["data"] == {"value": "two"}, 30, "the given up field stays")
+    grow(namespace, "ada", children=1)
+    wait_until(lambda: "Grown" in namespace.run("get", "events"), 30, "no event")
+
+
+def test_a_manager_started_again_changes_nothing(namespace: Kubectl, start: Start) -> None:
+    first = start("manager-1")
+    grow(namespace, "ada")
+    first.send_signal(signal.SIGTERM)
+    assert first.wait(20) == 0
+    assert holder(namespace) == ""
+    before = versions(namespace)
+    start("manager-2")
+    grow(namespace, "marker")
+    after = versions(namespace)
+    assert {name: after[name] for name in before} == before
+
+
+def test_a_killed_leader_is_followed_by_the_other(namespace: Kubectl, start: Start) -> None:
+    first = start("manager-1")
+    grow(namespace, "ada")
+    second = start("manager-2")
+    assert holder(namespace) == "manager-1"
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    namespace.run("delete", "configmap/ada-1")
+    wait_until(lambda: holder(namespace) == "manager-2", 30, "nobody follows")
+    wait_until(lambda: is_grown(namespace, "ada"), 30, "the heir does not work")
+    assert namespace.get(f"lease/{LEASE}")["spec"]["leaseTransitions"] == 1
+    assert second.poll() is None
+
+
+def test_a_killed_api_server_is_found_again_and_nothing_is_missed(
+    kube: Cluster, namespace: Kubectl, start: Start
+) -> None:
+    process = start("manager-1")
+    grow(namespace, "ada")
+    restarts = kube.control.status()["kube-apiserver"].restarts
+    faults.component(kube, "kube-apiserver").kill()
+    wait_until(lambda: kube.control.status()["kube-apiserver"].restarts == restarts + 1, 10, "it stays dead")
+    wait_until(kube.api.ready, 60, "the API server does not come back")
+    namespace.run("delete", "configmap/ada-1")
+    wait_until(lambda: is_grown(namespace, "ada"), 60, "the deletion was missed")
+    if process.poll() is not None:  # it was away for longer than the lease may go without renewal
+        start("manager-2")
+    grow(namespace, "eve")
+
+
+async def test_the_real_server_refuses_and_pages_as_the_fake_one(kube: Cluster, namespace: Kubectl) -> None:
+    def config_map(name: str, **data: str) -> Manifest:
+        return {"metadata": {"name": name, "namespace": namespace.namespace}, "data": data}
+
+    key = Key(namespace.namespace, "one")
+    async with Client(config.load(str(kube.paths.kubeconfig)), "tester") as client:
+        made = await client.create(family.CONFIG_MAPS, config_map("one", text="a\x85b\u2028c"))
+        assert (await client.get(family.CONFIG_MAPS, key))["data"] == {"text": "a\x85b\u2028c"}
+        with pytest.raises(errors.AlreadyExistsError):
+            await client.create(family.CONFIG_MAPS, config_map("one"))
+        with pytest.raises(errors.InvalidError):
+            await client.create(family.CONFIG_MAPS, config_map("Not A Name"))
+        with pytest.raises(errors.NotFoundError):
+            await client.get(family.CONFIG_MAPS, Key(namespace.namespace, "missing"))
+        with pytest.raises(errors.ConflictError):
+            await client.delete(family.CONFIG_MAPS, key, Preconditions("another"))
+        applied = await client.apply(family.CONFIG_MAPS, config_map("one", more="yes"))
+        assert applied["data"] == {"text": "a\x85b\u2028c", "more": "yes"}
+        again = await client.apply(family.CONFIG_MAPS, config_map("one", more="yes"))
+        assert version_of(again) == version_of(applied), "applying the same changes nothing"
+        with pytest.raises(errors.ConflictError):
+            await client.replace(family.CONFIG_MAPS, made)
+        for number in range(7):
+            await client.create(family.CONFIG_MAPS, config_map(f"page-{number}"))
+        listing = await client.list(
+            Scope(family.CONFIG_MAPS, namespace.namespace, fields="metadata.name!=kube-root-ca.crt"), 3
+        )
+        assert len(listing.items) == 8
+        await client.delete(family.CONFIG_MAPS, key, Preconditions(uid_of(made)))
+
+
+async def test_a_pods_log_is_read(kube: Cluster, namespace: Kubectl) -> None:
+    namespace.apply(workloads.pod("talker", workloads.pod_spec("echo", "hello", restartPolicy="Never")))
+    namespace.wait("jsonpath={.status.phase}=Succeeded", "pod/talker")
+    async with Client(config.load(str(kube.paths.kubeconfig)), "tester") as client:
+        assert await client.pod_log(Key(namespace.namespace, "talker")) == "hello\n"
+        assert PODS.kind == (await client.get(PODS, Key(namespace.namespace, "talker")))["kind"]

@@ -1,0 +1,63 @@
+"""What every test of the loop has: the fake API server, the real client, and managers that are quick to try again."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from paddle_operator.control.controller import Controller
+from paddle_operator.control.manager import Manager, Settings
+from paddle_operator.kube.backoff import Backoff
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.watch import Pace
+from support import fakeapi
+from support.fakeapi import FakeApi
+from support.family import FAMILY
+
+MARK = "example.org/applied"
+QUICK = Pace(watch_seconds=30, silence=1.0, settled=5.0, backoff=Backoff(0.01, 0.1))
+SETTINGS = Settings(MARK, pace=QUICK)
+LONGEST_TEST = 30
+Managing = Callable[..., AbstractAsyncContextManager[Manager]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.timeout(LONGEST_TEST))
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    async with fakeapi.running() as running:
+        yield running
+
+
+@pytest.fixture
+async def client(api: FakeApi) -> AsyncIterator[Client]:
+    async with Client(api.config, "tester", timeout=5.0) as opened:
+        yield opened
+
+
+@pytest.fixture
+def managing(client: Client) -> Managing:
+    """Give a manager that works as long as the `async with`; leaving it kills the manager, as a crash would."""
+
+    @contextlib.asynccontextmanager
+    async def manage(
+        controllers: Sequence[Controller] = (FAMILY,), settings: Settings = SETTINGS
+    ) -> AsyncIterator[Manager]:
+        manager = Manager(client, controllers, settings)
+        for loop in manager.loops:
+            loop.queue._backoff = Backoff(0.01, 0.1)
+        task = asyncio.create_task(manager.run(asyncio.Event()))
+        try:
+            yield manager
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    return manage

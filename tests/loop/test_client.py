@@ -1,0 +1,149 @@
+"""The client sends again only what is safe, and says why something was refused."""
+
+import asyncio
+
+import pytest
+
+from paddle_operator.kube import client as wire
+from paddle_operator.kube import errors
+from paddle_operator.kube.backoff import Backoff
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.config import Config
+from paddle_operator.kube.credentials import Proof
+from paddle_operator.kube.manifest import Key, Manifest, uid_of, version_of
+from paddle_operator.kube.request import Preconditions, Scope
+from support.fakeapi import FakeApi
+from support.family import CONFIG_MAPS
+
+KEY = Key("default", "one")
+PLURAL = "configmaps"
+
+
+def config_map(name: str = "one", **data: str) -> Manifest:
+    return {"metadata": {"name": name, "namespace": "default"}, "data": data}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "expected"),
+    [
+        (400, "BadRequest", errors.BadRequestError),
+        (403, "Forbidden", errors.ForbiddenError),
+        (404, "NotFound", errors.NotFoundError),
+        (409, "Conflict", errors.ConflictError),
+        (409, "AlreadyExists", errors.AlreadyExistsError),
+        (410, "Expired", errors.GoneError),
+        (422, "Invalid", errors.InvalidError),
+        (500, "InternalError", errors.ServerError),
+        (503, "", errors.ServerError),
+        (418, "Odd", errors.ApiError),
+    ],
+)
+async def test_a_refusal_is_known_by_its_reason(
+    api: FakeApi, client: Client, code: int, reason: str, expected: type[errors.ApiError]
+) -> None:
+    api.fail("POST", PLURAL, 1, code, reason)
+    with pytest.raises(errors.ApiError) as caught:
+        await client.create(CONFIG_MAPS, config_map())
+    assert type(caught.value) is expected
+    assert (caught.value.code, caught.value.status["code"]) == (code, code)
+
+
+async def test_a_create_that_failed_is_not_sent_again(api: FakeApi, client: Client) -> None:
+    api.fail("POST", PLURAL, 1, 500, "InternalError")
+    with pytest.raises(errors.ServerError):
+        await client.create(CONFIG_MAPS, config_map())
+    assert api.requests["POST"] == 1
+
+
+async def test_a_create_that_the_server_had_no_time_for_is_sent_again(api: FakeApi, client: Client) -> None:
+    api.fail("POST", PLURAL, 2, 429, "TooManyRequests", Retry_After="0")
+    await client.create(CONFIG_MAPS, config_map())
+    assert (api.requests["POST"], api.names(PLURAL)) == (3, ["one"])
+
+
+async def test_the_servers_wish_to_wait_is_obeyed(api: FakeApi, client: Client) -> None:
+    api.fail("POST", PLURAL, 1, 429, "TooManyRequests", Retry_After="1")
+    started = asyncio.get_running_loop().time()
+    await client.create(CONFIG_MAPS, config_map())
+    assert asyncio.get_running_loop().time() - started >= 0.99
+
+
+async def test_reading_and_applying_are_sent_again(api: FakeApi, client: Client) -> None:
+    api.fail("PATCH", PLURAL, 2, 500, "InternalError")
+    api.fail("GET", PLURAL, 2, 503)
+    await client.apply(CONFIG_MAPS, config_map(key="value"))
+    assert (await client.get(CONFIG_MAPS, KEY))["data"] == {"key": "value"}
+
+
+async def test_a_server_that_is_not_there_is_unreachable(api: FakeApi, client: Client) -> None:
+    await api.stop()
+    with pytest.raises(errors.UnreachableError, match="GET /api/v1/namespaces/default/configmaps/one: "):
+        await client.get(CONFIG_MAPS, KEY)
+
+
+async def test_a_long_list_comes_in_pages_and_is_whole(api: FakeApi, client: Client) -> None:
+    for number in range(1200):
+        api.objects.create(PLURAL, config_map(f"map-{number:04}"))
+    listing = await client.list(Scope(CONFIG_MAPS))
+    assert [item["metadata"]["name"] for item in listing.items] == [f"map-{number:04}" for number in range(1200)]
+    assert {(item["apiVersion"], item["kind"]) for item in listing.items} == {("v1", "ConfigMap")}
+    assert (api.requests["GET"], listing.resource_version) == (3, str(api.objects.version))
+
+
+async def test_a_page_that_expired_makes_the_list_begin_again_in_one_piece(api: FakeApi, client: Client) -> None:
+    for number in range(9):
+        api.objects.create(PLURAL, config_map(f"map-{number}"))
+    api.fail("GET", "continue=", 1, 410, "Expired")
+    assert len((await client.list(Scope(CONFIG_MAPS), page=4)).items) == 9
+
+
+async def test_a_delete_hits_only_the_object_that_was_meant(api: FakeApi, client: Client) -> None:
+    made = await client.create(CONFIG_MAPS, config_map())
+    with pytest.raises(errors.ConflictError):
+        await client.delete(CONFIG_MAPS, KEY, Preconditions("another"))
+    with pytest.raises(errors.ConflictError):
+        await client.delete(CONFIG_MAPS, KEY, Preconditions(resource_version="1"))
+    await client.delete(CONFIG_MAPS, KEY, Preconditions(uid_of(made), version_of(made)))
+    assert api.names(PLURAL) == []
+
+
+async def test_replacing_an_older_version_is_a_conflict(api: FakeApi, client: Client) -> None:
+    made = await client.create(CONFIG_MAPS, config_map())
+    api.put(PLURAL, config_map(key="changed"))
+    with pytest.raises(errors.ConflictError):
+        await client.replace(CONFIG_MAPS, made)
+
+
+class Renewing:
+    def __init__(self) -> None:
+        self.given = 0
+        self.refused = 0
+
+    async def proof(self) -> Proof:
+        self.given += 1
+        return Proof("token")
+
+    def invalidate(self) -> None:
+        self.refused += 1
+
+
+async def test_a_refused_credential_is_renewed_once(api: FakeApi) -> None:
+    credentials = Renewing()
+    async with Client(Config(api.config.server, credentials), "tester") as client:
+        api.fail("GET", PLURAL, 1, 401, "Unauthorized")
+        await client.list(Scope(CONFIG_MAPS))
+        assert (credentials.given, credentials.refused) == (2, 1)
+        api.fail("GET", PLURAL, 5, 401, "Unauthorized")
+        with pytest.raises(errors.UnauthorizedError):
+            await client.list(Scope(CONFIG_MAPS))
+        assert credentials.given == 4
+
+
+async def test_an_answer_that_is_no_json_is_an_error_like_no_answer() -> None:
+    with pytest.raises(errors.UnreachableError, match="not JSON"):
+        wire.decode(b"<html>")

@@ -1,0 +1,268 @@
+"""The loop brings the world to where it should be, from anywhere, and then leaves it alone."""
+
+import asyncio
+import copy
+import dataclasses
+import logging
+
+import pytest
+
+from paddle_operator.control.controller import Controller, World
+from paddle_operator.control.manager import Manager
+from paddle_operator.control.outcome import Done, Outcome, Terminal
+from paddle_operator.control.plan import Create, Plan, Status
+from paddle_operator.kube import client as wire
+from paddle_operator.kube.backoff import Backoff
+from paddle_operator.kube.manifest import Key, Manifest
+from support import family
+from support.eventually import eventually
+from support.fakeapi import FakeApi
+from support.family import CONFIG_MAPS, FAMILY, PARENTS
+
+from .conftest import MARK, Managing
+
+CHILDREN = ["ada-0", "ada-1", "ada-2"]
+ADA = Key("default", "ada")
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
+
+
+def is_grown(api: FakeApi, name: str = "ada", children: int = 3) -> bool:
+    status = api.get("parents", "default", name).get("status") or {}
+    ready = [found["status"] for found in status.get("conditions", [])] == ["True"]
+    return ready and status.get("children") == children
+
+
+def is_idle(manager: Manager) -> bool:
+    queues = [loop.queue for loop in manager.loops]
+    return all(not (queue._waiting or queue._again or queue._in_work or queue._timers) for queue in queues)
+
+
+async def grown(api: FakeApi, manager: Manager) -> None:
+    await eventually(lambda: is_grown(api) and is_idle(manager))
+    await eventually(lambda: "events" in {plural for plural, _ in api.objects.objects})
+
+
+def world_of(api: FakeApi) -> dict[str, Manifest]:
+    """What is there, but for what differs from run to run."""
+    found = copy.deepcopy(
+        {f"{plural}/{key}": m for (plural, key), m in api.objects.objects.items() if plural != "events"}
+    )
+    for manifest in found.values():
+        for name in ("uid", "resourceVersion"):
+            manifest["metadata"].pop(name)
+        manifest["metadata"].get("annotations", {}).pop(MARK, None)
+        for owner in manifest["metadata"].get("ownerReferences", []):
+            owner.pop("uid")
+        for condition in manifest.get("status", {}).get("conditions", []):
+            condition.pop("lastTransitionTime")
+    return found
+
+
+async def test_a_second_pass_writes_nothing(api: FakeApi, managing: Managing) -> None:
+    api.put("parents", family.parent("ada"))
+    async with managing() as manager:
+        await grown(api, manager)
+        assert api.names("configmaps") == CHILDREN
+        writes = list(api.writes)
+        passes = manager.metrics._reconciles.labels("family", "done")._value.get()
+        manager.loops[0].queue.add(ADA)
+        await eventually(lambda: manager.metrics._reconciles.labels("family", "done")._value.get() > passes)
+        await eventually(lambda: is_idle(manager))
+        assert [write for write in api.writes[len(writes) :] if "events/" not in write] == []
+
+
+async def test_a_manager_started_again_writes_nothing(api: FakeApi, managing: Managing) -> None:
+    api.put("parents", family.parent("ada"))
+    async with managing() as manager:
+        await grown(api, manager)
+    before = world_of(api)
+    writes = len(api.writes)
+    async with managing() as manager:
+        await eventually(lambda: manager.metrics._reconciles.labels("family", "done")._value.get() >= 1)
+        await eventually(lambda: is_idle(manager))
+    assert [write for write in api.writes[writes:] if "events/" not in write] == []
+    assert world_of(api) == before
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+async def test_killed_after_any_write_it_comes_to_the_same_end(api: FakeApi, managing: Managing, number: int) -> None:
+    api.put("parents", family.parent("ada"))
+    killed = asyncio.Event()
+    api.after_write = lambda _: killed.set() if len(api.writes) == number else None
+    async with managing() as manager:
+        waiting = asyncio.create_task(killed.wait())
+        settled = asyncio.create_task(grown(api, manager))
+        await asyncio.wait([waiting, settled], return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        settled.cancel()
+    async with managing() as manager:
+        await eventually(lambda: is_grown(api) and is_idle(manager))
+    expected = {"parents/default/ada", *(f"configmaps/default/{name}" for name in CHILDREN)}
+    assert set(world_of(api)) == expected
+    assert [world_of(api)[f"configmaps/default/{name}"]["data"] for name in CHILDREN] == [{"value": "one"}] * 3
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "headers"),
+    [(500, "InternalError", {}), (409, "Conflict", {}), (429, "TooManyRequests", {"Retry_After": "0"})],
+)
+async def test_failing_writes_delay_and_do_not_prevent(
+    api: FakeApi, managing: Managing, code: int, reason: str, headers: dict[str, str]
+) -> None:
+    for name in ("ada", "eve", "zoe"):
+        api.put("parents", family.parent(name))
+    api.fail("PATCH", "configmaps", 10, code, reason, **headers)
+    api.fail("PATCH", "/status", 5, code, reason, **headers)
+    async with managing():
+        await eventually(lambda: all(is_grown(api, name) for name in ("ada", "eve", "zoe")))
+
+
+async def test_a_child_deleted_while_nobody_could_see_is_made_again(api: FakeApi, managing: Managing) -> None:
+    api.put("parents", family.parent("ada"))
+    async with managing() as manager:
+        await grown(api, manager)
+        api.cut_watches()
+        api.remove("configmaps", Key("default", "ada-1"))
+        api.objects.forget_history()
+        await eventually(lambda: api.names("configmaps") == CHILDREN)
+        await grown(api, manager)
+
+
+async def test_a_childs_value_changed_by_somebody_is_put_right(api: FakeApi, managing: Managing) -> None:
+    api.put("parents", family.parent("ada"))
+    async with managing() as manager:
+        await grown(api, manager)
+        api.put("configmaps", {"metadata": {"name": "ada-1", "namespace": "default"}, "data": {"value": "wrong"}})
+        await eventually(lambda: api.get("configmaps", "default", "ada-1")["data"] == {"value": "one"})
+
+
+async def test_a_field_that_is_no_longer_wanted_goes(api: FakeApi, managing: Managing) -> None:
+    wanted = family.parent("ada")
+    wanted["spec"]["extra"] = "more"
+    api.put("parents", wanted)
+    async with managing() as manager:
+        await grown(api, manager)
+        assert api.get("configmaps", "default", "ada-0")["data"] == {"value": "one", "extra": "more"}
+    api.objects.objects["parents", ADA]["spec"].pop("extra")
+    async with managing():
+        await eventually(lambda: api.get("configmaps", "default", "ada-0")["data"] == {"value": "one"})
+
+
+async def test_fewer_children_are_wanted_and_the_rest_goes(api: FakeApi, managing: Managing) -> None:
+    api.put("parents", family.parent("ada"))
+    async with managing() as manager:
+        await grown(api, manager)
+        api.put("parents", family.parent("ada", children=1))
+        await eventually(lambda: api.names("configmaps") == ["ada-0"] and is_grown(api, children=1))
+
+
+async def test_an_object_that_is_not_ours_is_left_alone_and_the_reason_is_told(
+    api: FakeApi, managing: Managing
+) -> None:
+    api.put("configmaps", {"metadata": {"name": "ada-1", "namespace": "default"}, "data": {"mine": "yes"}})
+    api.put("parents", family.parent("ada"))
+
+    def conditions() -> dict[str, Manifest]:
+        found = (api.get("parents", "default", "ada").get("status") or {}).get("conditions") or []
+        return {condition["type"]: condition for condition in found}
+
+    async with managing():
+        await eventually(lambda: "Stalled" in conditions())
+        assert conditions()["Stalled"]["reason"] == "NameTaken"
+        assert "ConfigMap default/ada-1 exists and is not ours" in conditions()["Stalled"]["message"]
+        assert api.get("configmaps", "default", "ada-1")["data"] == {"mine": "yes"}
+        api.remove("configmaps", Key("default", "ada-1"))
+        await eventually(lambda: is_grown(api))
+        assert set(conditions()) == {"Ready"}
+
+
+async def test_what_the_server_calls_invalid_is_told_and_not_tried_again(api: FakeApi, managing: Managing) -> None:
+    api.fail("PATCH", "configmaps", 1000, 422, "Invalid")
+    api.put("parents", family.parent("ada"))
+    async with managing() as manager:
+        result = manager.metrics._reconciles.labels("family", "terminal")._value
+        await eventually(lambda: result.get() >= 1 and is_idle(manager))
+        stalled = api.get("parents", "default", "ada")["status"]["conditions"][-1]
+        assert (stalled["type"], stalled["status"], stalled["reason"]) == ("Stalled", "True", "Refused")
+        assert manager.metrics._retries.labels("family")._value.get() == 0
+
+
+async def test_a_defect_in_one_reconcile_does_not_stop_the_others(
+    api: FakeApi, managing: Managing, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def brittle(world: World, key: Key) -> Outcome:
+        if key.name == "bad":
+            raise ZeroDivisionError("a defect")
+        return await family.reconcile(world, key)
+
+    api.put("parents", family.parent("bad"))
+    api.put("parents", family.parent("ada"))
+    async with managing([dataclasses.replace(FAMILY, reconcile=brittle, workers=1)]) as manager:
+        await eventually(lambda: is_grown(api))
+        await eventually(lambda: manager.metrics._retries.labels("family")._value.get() >= 2)
+    told = [record for record in caplog.records if "key=default/bad" in record.getMessage()]
+    assert all(record.exc_info and record.levelno == logging.WARNING for record in told)
+
+
+async def test_a_burst_of_changes_is_one_look(api: FakeApi, managing: Managing) -> None:
+    api.put("parents", family.parent("ada"))
+    async with managing() as manager:
+        await grown(api, manager)
+        passes = manager.metrics._reconciles.labels("family", "done")._value
+        before = passes.get()
+        for number in range(50):
+            changed = {"metadata": {"name": "ada-0", "namespace": "default", "annotations": {"n": str(number)}}}
+            api.put("configmaps", changed)
+        await eventually(lambda: passes.get() > before and is_idle(manager))
+        assert passes.get() - before <= 2
+
+
+async def test_the_same_event_again_only_raises_its_count(api: FakeApi, managing: Managing) -> None:
+    api.put("parents", family.parent("ada"))
+
+    def events() -> list[Manifest]:
+        return [manifest for (plural, _), manifest in api.objects.objects.items() if plural == "events"]
+
+    async with managing() as manager:
+        await grown(api, manager)
+        first = events()[0]["count"]
+        manager.loops[0].queue.add(ADA)
+        await eventually(lambda: events()[0]["count"] > first)
+        assert [(event["reason"], event["involvedObject"]["name"]) for event in events()] == [("Grown", "ada")]
+
+
+async def test_a_created_object_that_exists_already_is_fine_when_it_is_ours(api: FakeApi, managing: Managing) -> None:
+    """Nobody watches ConfigMaps here, so each pass creates again."""
+
+    async def creating(world: World, key: Key) -> Outcome:
+        observed = world.stores[PARENTS].get(key)
+        if observed is None:
+            return Done()
+        plan = Plan(
+            create=(Create(CONFIG_MAPS, family.child(observed, 0)),), status=Status(PARENTS, observed, {"made": "yes"})
+        )
+        return await world.execute(plan)
+
+    api.put("parents", family.parent("ada"))
+    async with managing([Controller("creating", FAMILY.triggers[:1], creating)]) as manager:
+        done = manager.metrics._reconciles.labels("creating", "done")._value
+        await eventually(lambda: done.get() >= 2)
+        assert (api.names("configmaps"), manager.metrics._retries.labels("creating")._value.get()) == (["ada-0"], 0)
+
+
+async def test_a_plan_that_cannot_work_ends_with_its_reason(api: FakeApi, managing: Managing) -> None:
+    async def hopeless(world: World, key: Key) -> Outcome:
+        observed = world.stores[PARENTS].get(key)
+        assert observed is not None
+        terminal = Terminal("NoSuchRole", "there is no role named captain")
+        return await world.execute(Plan(status=Status(PARENTS, observed, {}), terminal=terminal))
+
+    api.put("parents", family.parent("ada"))
+    async with managing([Controller("hopeless", FAMILY.triggers[:1], hopeless)]) as manager:
+        await eventually(lambda: "status" in api.get("parents", "default", "ada") and is_idle(manager))
+        (told,) = api.get("parents", "default", "ada")["status"]["conditions"]
+        assert (told["reason"], told["message"]) == ("NoSuchRole", "there is no role named captain")

@@ -1,0 +1,109 @@
+"""Of several managers one acts; the next one starts only after the last has stopped."""
+
+import asyncio
+
+import pytest
+
+from paddle_operator.control.lease import LEASES, Elector, LeadershipLostError, Timing, next_spec
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.manifest import Key
+from support.eventually import eventually
+from support.fakeapi import FakeApi
+
+LEASE = Key("default", "manager")
+QUICK = Timing(duration=1.0, renew_deadline=0.6, retry_period=0.05)
+
+
+def elector(client: Client, name: str) -> Elector:
+    return Elector(client, LEASE, name, QUICK)
+
+
+def holder(api: FakeApi) -> str:
+    return str(api.get("leases", "default", "manager")["spec"]["holderIdentity"])
+
+
+async def test_the_first_holds_it_and_the_second_waits_until_it_is_released(api: FakeApi, client: Client) -> None:
+    first, second = elector(client, "first"), elector(client, "second")
+    await first.acquire()
+    keeping = asyncio.create_task(first.keep())
+    waiting = asyncio.create_task(second.acquire())
+    version = api.objects.version
+    await eventually(lambda: api.objects.version > version + 3)
+    assert (holder(api), first.holds, second.holds, waiting.done()) == ("first", True, False, False)
+    keeping.cancel()
+    await first.release()
+    await asyncio.wait_for(waiting, 5)
+    assert (holder(api), first.holds, second.holds) == ("second", False, True)
+    assert api.get("leases", "default", "manager")["spec"]["leaseTransitions"] == 1
+
+
+async def test_who_cannot_renew_stops_before_another_starts(api: FakeApi, client: Client) -> None:
+    loop = asyncio.get_running_loop()
+    first, second = elector(client, "first"), elector(client, "second")
+    await first.acquire()
+    keeping = asyncio.create_task(first.keep())
+    stopped_at = asyncio.create_task(_time_of(keeping))
+    api.fail("PUT", "leases", 1, 409, "Conflict")  # once is no reason to give up
+    version = api.objects.version
+    await eventually(lambda: api.objects.version > version)
+    async with Client(api.config, "second") as other:
+        second._client = other
+        waiting = asyncio.create_task(second.acquire())
+        first._client = Client(api.config, "cut off")
+        await first._client.__aenter__()
+        first._client.config = type(api.config)("http://127.0.0.1:1", api.config.credentials)
+        await asyncio.wait_for(waiting, 5)
+        started_at = loop.time()
+        await first._client.__aexit__(None, None, None)
+    assert keeping.done()
+    assert await stopped_at < started_at
+    assert holder(api) == "second"
+
+
+async def _time_of(task: asyncio.Task[None]) -> float:
+    await task
+    return asyncio.get_running_loop().time()
+
+
+async def test_nobody_may_write_without_the_lease(client: Client) -> None:
+    now = 100.0
+    elected = Elector(client, LEASE, "first", Timing(), clock=lambda: now)
+    with pytest.raises(LeadershipLostError, match="first no longer holds the lease default/manager"):
+        elected.check()
+    await elected.acquire()
+    elected.check()
+    now = 109.9
+    elected.check()
+    now = 110.0
+    with pytest.raises(LeadershipLostError):
+        elected.check()
+
+
+async def test_a_holder_that_died_is_waited_out(api: FakeApi, client: Client) -> None:
+    """The time counts from when its last sign of life was seen, whatever its clock says."""
+    api.put(
+        "leases",
+        {
+            **LEASES.identity,
+            "metadata": {"name": "manager", "namespace": "default"},
+            "spec": {
+                "holderIdentity": "dead",
+                "leaseDurationSeconds": 1,
+                "renewTime": "2001-01-01T00:00:00.000000Z",
+                "leaseTransitions": 4,
+            },
+        },
+    )
+    started = asyncio.get_running_loop().time()
+    await elector(client, "heir").acquire()
+    assert asyncio.get_running_loop().time() - started >= 1.0
+    spec = api.get("leases", "default", "manager")["spec"]
+    assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("heir", 5)
+
+
+def test_renewing_keeps_when_it_was_acquired() -> None:
+    taken = next_spec({}, "first", 15)
+    renewed = next_spec(taken, "first", 15)
+    assert (taken["leaseTransitions"], taken["leaseDurationSeconds"]) == (0, 15)
+    assert renewed["acquireTime"] == taken["acquireTime"]
+    assert renewed["renewTime"] >= taken["renewTime"]

@@ -1,0 +1,154 @@
+"""The manager starts in order, tells how it is, and stops in order."""
+
+import asyncio
+import os
+import signal
+
+import aiohttp
+import pytest
+
+from paddle_operator.control import manager as managing_module
+from paddle_operator.control.controller import Controller, Trigger, World
+from paddle_operator.control.health import Address, parse_address
+from paddle_operator.control.lease import LeadershipLostError, Timing
+from paddle_operator.control.manager import Election, Manager, Settings
+from paddle_operator.control.outcome import Done, Outcome
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.manifest import Key
+from support import family
+from support.eventually import eventually
+from support.fakeapi import FakeApi
+from support.family import FAMILY, PARENTS
+
+from .conftest import MARK, QUICK
+
+ANYWHERE = Address("127.0.0.1", 0)
+LEASE = Key("default", "manager")
+
+
+async def fetch(port: int, path: str) -> tuple[int, str]:
+    async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{port}{path}") as response:
+        return response.status, await response.text()
+
+
+async def test_it_is_ready_once_everything_is_listed(api: FakeApi, client: Client, unused_tcp_port: int) -> None:
+    api.fail("GET", "parents", 1_000_000, 500, "InternalError")
+    address = Address("127.0.0.1", unused_tcp_port)
+    settings = Settings(MARK, pace=QUICK, health_address=address, metrics_address=address)
+    stop = asyncio.Event()
+    manager = Manager(client, [FAMILY], settings)
+    task = asyncio.create_task(manager.run(stop))
+    await eventually(lambda: manager.caches.missing == ["parents"])
+    assert await fetch(unused_tcp_port, "/healthz") == (200, "ok\n")
+    assert await fetch(unused_tcp_port, "/readyz") == (503, "not listed yet: parents\n")
+    api.faults.clear()
+    await eventually(lambda: not manager.caches.missing)
+    assert await fetch(unused_tcp_port, "/readyz") == (200, "ok\n")
+    api.put("parents", family.parent("ada"))
+    await eventually(lambda: len(api.names("configmaps")) == 3)
+    api.cut_watches()
+    await eventually(lambda: manager.metrics._restarts.labels("parents")._value.get() >= 1)
+    status, counted = await fetch(unused_tcp_port, "/metrics")
+    assert status == 200
+    assert 'controller_queue_depth{controller="family"}' in counted
+    assert 'controller_reconciles_total{controller="family",result="done"}' in counted
+    assert 'kube_watch_restarts_total{resource="parents"}' in counted
+    stop.set()
+    await asyncio.wait_for(task, 5)
+
+
+@pytest.mark.parametrize("elected", [True, False])
+async def test_what_is_in_work_may_end_when_asked_to_stop(api: FakeApi, client: Client, *, elected: bool) -> None:
+    began, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def slow(_: World, __: Key) -> Outcome:
+        began.set()
+        await may_end.wait()
+        ended.set()
+        return Done()
+
+    api.put("parents", family.parent("ada"))
+    election = Election(LEASE, "first") if elected else None
+    stop = asyncio.Event()
+    manager = Manager(client, [Controller("slow", (Trigger(PARENTS),), slow)], Settings(MARK, "", election, pace=QUICK))
+    task = asyncio.create_task(manager.run(stop))
+    await began.wait()
+    stop.set()
+    await eventually(lambda: manager.loops[0].queue._closed)
+    assert not task.done()
+    may_end.set()
+    await asyncio.wait_for(task, 5)
+    assert ended.is_set()
+    if elected:
+        assert api.get("leases", "default", "manager")["spec"]["holderIdentity"] == ""
+
+
+async def test_what_does_not_end_is_ended(api: FakeApi, client: Client) -> None:
+    began = asyncio.Event()
+
+    async def stuck(_: World, __: Key) -> Outcome:
+        began.set()
+        await asyncio.Event().wait()
+        return Done()
+
+    api.put("parents", family.parent("ada"))
+    stop = asyncio.Event()
+    controllers = [Controller("stuck", (Trigger(PARENTS),), stuck)]
+    task = asyncio.create_task(Manager(client, controllers, Settings(MARK, grace=0.05, pace=QUICK)).run(stop))
+    await began.wait()
+    stop.set()
+    await asyncio.wait_for(task, 5)
+
+
+async def test_who_loses_the_lease_stops_at_once_and_says_so(api: FakeApi, client: Client) -> None:
+    election = Election(LEASE, "first", Timing(1.0, 0.5, 0.05))
+    manager = Manager(client, [FAMILY], Settings(MARK, "", election, pace=QUICK))
+    task = asyncio.create_task(manager.run(asyncio.Event()))
+    api.put("parents", family.parent("ada"))
+    await eventually(lambda: len(api.names("configmaps")) == 3)
+    api.put("leases", {"metadata": {"name": "manager", "namespace": "default"}, "spec": {"holderIdentity": "thief"}})
+    with pytest.RaisesGroup(LeadershipLostError):
+        await asyncio.wait_for(task, 5)
+    writes = len(api.writes)
+    api.put("parents", family.parent("eve"))
+    assert len(api.writes) == writes
+
+
+async def test_who_waits_for_the_lease_writes_nothing_and_stops_when_asked(api: FakeApi, client: Client) -> None:
+    lease = {"metadata": {"name": "manager", "namespace": "default"}}
+    api.put("leases", {**lease, "spec": {"holderIdentity": "other", "leaseDurationSeconds": 60}})
+    api.put("parents", family.parent("ada"))
+    stop = asyncio.Event()
+    manager = Manager(client, [FAMILY], Settings(MARK, "", Election(LEASE, "second"), pace=QUICK))
+    task = asyncio.create_task(manager.run(stop))
+    await eventually(lambda: not manager.caches.missing and manager.loops[0].queue.depth == 1)
+    assert api.writes == []
+    stop.set()
+    await asyncio.wait_for(task, 5)
+
+
+async def test_the_first_signal_asks_to_stop() -> None:
+    stop = asyncio.Event()
+    with managing_module.signals(stop):
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(stop.wait(), 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (":8080", Address(None, 8080)),
+        ("127.0.0.1:0", Address("127.0.0.1", 0)),
+        ("[::1]:80", Address("::1", 80)),
+        ("0", None),
+        ("", None),
+    ],
+)
+def test_an_address_is_read(text: str, expected: Address | None) -> None:
+    assert parse_address(text) == expected
+
+
+@pytest.mark.parametrize("text", ["8080", ":http", ":99999", "localhost"])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no address: write :8080"):
+        parse_address(text)

@@ -1,0 +1,211 @@
+"""A watch keeps its store equal to the API server, whatever happens in between."""
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from paddle_operator.control.store import Store
+from paddle_operator.kube.backoff import Backoff
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.manifest import Key, Manifest
+from paddle_operator.kube.request import Scope
+from paddle_operator.kube.watch import Pace, Watch
+from support.eventually import eventually
+from support.fakeapi import FakeApi
+from support.family import CONFIG_MAPS
+
+QUICK = Pace(watch_seconds=30, silence=1.0, settled=5.0, backoff=Backoff(0.01, 0.1))
+PLURAL = "configmaps"
+
+
+class Counting:
+    def __init__(self) -> None:
+        self.restarts: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
+
+    def watch_restarted(self, plural: str) -> None:
+        self.restarts[plural] += 1
+
+    def object_skipped(self, plural: str) -> None:
+        self.skipped[plural] += 1
+
+
+class Watched:
+    def __init__(self, client: Client, pace: Pace) -> None:
+        self.store = Store()
+        self.meter = Counting()
+        self.watch = Watch(client, Scope(CONFIG_MAPS), self.store, self.meter, pace, refuse_marked)
+
+    @property
+    def names(self) -> set[str]:
+        return {manifest["metadata"]["name"] for manifest in self.store}
+
+
+def refuse_marked(manifest: Manifest) -> Manifest:
+    if "poison" in manifest.get("data", {}):
+        raise ValueError("poison is no field")
+    return manifest
+
+
+def config_map(name: str, **data: str) -> Manifest:
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+@contextlib.asynccontextmanager
+async def watching(client: Client, api: FakeApi, pace: Pace = QUICK) -> AsyncIterator[Watched]:
+    watched = Watched(client, pace)
+    task = asyncio.create_task(watched.watch.run())
+    try:
+        await watched.watch.synced.wait()
+        await eventually(lambda: api.watches)
+        yield watched
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_what_is_there_and_what_comes_is_seen(api: FakeApi, client: Client) -> None:
+    api.put(PLURAL, config_map("before"))
+    async with watching(client, api) as watched:
+        assert watched.names == {"before"}
+        api.put(PLURAL, config_map("after"))
+        await eventually(lambda: watched.names == {"before", "after"})
+        api.put(PLURAL, config_map("after", key="changed"))
+        await eventually(lambda: watched.store.get(Key("default", "after"))["data"] == {"key": "changed"})  # type: ignore[index]
+        api.remove(PLURAL, Key("default", "before"))
+        await eventually(lambda: watched.names == {"after"})
+
+
+async def test_a_cut_watch_goes_on_where_it_was_without_listing_again(api: FakeApi, client: Client) -> None:
+    api.put(PLURAL, config_map("goes"))
+    async with watching(client, api) as watched:
+        lists = api.requests["GET"]
+        api.cut_watches()
+        api.remove(PLURAL, Key("default", "goes"))
+        api.put(PLURAL, config_map("comes"))
+        await eventually(lambda: watched.names == {"comes"})
+        assert watched.meter.restarts[PLURAL] >= 1
+        assert api.requests["GET"] - lists == watched.meter.restarts[PLURAL]
+
+
+@pytest.mark.parametrize("by_event", [True, False], ids=["said in the stream", "said by HTTP"])
+async def test_a_deletion_in_a_gap_that_the_server_forgot_is_seen(
+    api: FakeApi, client: Client, *, by_event: bool
+) -> None:
+    api.expire_by_event = by_event
+    api.put(PLURAL, config_map("goes"))
+    api.put(PLURAL, config_map("stays"))
+    heard: list[str] = []
+    async with watching(client, api) as watched:
+        watched.store.listen(lambda manifest: heard.append(manifest["metadata"]["name"]))
+        api.cut_watches()
+        api.remove(PLURAL, Key("default", "goes"))
+        api.put(PLURAL, config_map("comes"))
+        api.objects.forget_history()
+        await eventually(lambda: watched.names == {"stays", "comes"})
+        assert sorted(heard) == ["comes", "goes"]
+
+
+async def test_a_silent_connection_is_given_up(api: FakeApi, client: Client) -> None:
+    async with watching(client, api, replace(QUICK, watch_seconds=1, silence=0.1)) as watched:
+        api.freeze_watches()
+        api.put(PLURAL, config_map("unheard"))
+        assert watched.names == set()
+        await eventually(lambda: watched.names == {"unheard"})
+
+
+async def test_a_restarted_api_server_is_found_again(api: FakeApi, client: Client) -> None:
+    api.put(PLURAL, config_map("goes"))
+    async with watching(client, api) as watched:
+        await api.stop()
+        api.remove(PLURAL, Key("default", "goes"))
+        api.objects.forget_history()
+        await eventually(lambda: watched.meter.restarts[PLURAL] >= 2)
+        await api.start()
+        await eventually(lambda: watched.names == set())
+
+
+@pytest.mark.parametrize("letter", ["\x85", "\u2028", "\u2029", "\x0b", "\x1c", "\r"])
+async def test_a_line_end_of_another_alphabet_is_only_a_letter(api: FakeApi, client: Client, letter: str) -> None:
+    async with watching(client, api) as watched:
+        api.put(PLURAL, config_map("odd", text=f"one{letter}two"))
+        await eventually(lambda: watched.names == {"odd"})
+        assert next(iter(watched.store))["data"] == {"text": f"one{letter}two"}
+        assert watched.meter.skipped[PLURAL] == 0
+
+
+async def test_a_line_of_megabytes_is_read_whole(api: FakeApi, client: Client) -> None:
+    async with watching(client, api) as watched:
+        api.put(PLURAL, config_map("large", text="x" * (3 << 20)))
+        await eventually(lambda: watched.names == {"large"})
+        assert len(next(iter(watched.store))["data"]["text"]) == 3 << 20
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type":"ADDED","object":{"metad\n',
+        b'{"type":"ADDED","object":"text"}\n',
+        b'{"type":"ADDED","object":{"metadata":{}}}\n',
+        b'{"type":"NEWS","object":{}}\n',
+        b'{"type":"ADDED","object":{"metadata":{"name":"\xff"}}}\n',
+        json.dumps({"type": "ADDED", "object": config_map("bad", poison="yes")}).encode() + b"\n",
+    ],
+    ids=["cut off", "no object", "no name", "unknown type", "not UTF-8", "refused by its decoder"],
+)
+async def test_one_unreadable_object_is_left_out_and_told_once(
+    api: FakeApi, client: Client, line: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with watching(client, api) as watched:
+        for _ in range(3):
+            api.send(PLURAL, line)
+        api.put(PLURAL, config_map("good"))
+        await eventually(lambda: watched.names == {"good"})
+        assert watched.meter.skipped[PLURAL] == 3
+        assert watched.meter.restarts[PLURAL] == 0
+        assert [record.levelno for record in caplog.records] == [logging.WARNING]
+
+
+async def test_an_unreadable_object_in_a_list_is_left_out(api: FakeApi, client: Client) -> None:
+    api.put(PLURAL, config_map("bad", poison="yes"))
+    api.put(PLURAL, config_map("good"))
+    async with watching(client, api) as watched:
+        assert watched.names == {"good"}
+        assert watched.meter.skipped[PLURAL] == 1
+
+
+async def test_a_bookmark_alone_saves_listing_again(api: FakeApi, client: Client) -> None:
+    async with watching(client, api) as watched:
+        api.put("secrets", config_map("other"))
+        api.bookmark(PLURAL)
+        await eventually(lambda: watched.watch._version == str(api.objects.version))
+        api.objects.forget_history()
+        requests = api.requests["GET"]
+        api.cut_watches()
+        await eventually(lambda: api.watches)
+        assert api.requests["GET"] == requests + 1
+
+
+async def test_a_server_that_forgets_at_once_is_asked_less_and_less_often(api: FakeApi, client: Client) -> None:
+    loop = asyncio.get_running_loop()
+    async with watching(client, api, replace(QUICK, backoff=Backoff(0.02, 10.0))) as watched:
+        api.fail("GET", "watch=true", 1000, 410, "Expired")
+        api.cut_watches()
+        started = loop.time()
+        await eventually(lambda: watched.meter.restarts[PLURAL] >= 6)
+        assert loop.time() - started >= 0.5 * 0.02 * (1 + 2 + 4 + 8 + 16)
+
+
+async def test_a_server_that_ends_every_watch_at_once_is_not_asked_all_the_time(api: FakeApi, client: Client) -> None:
+    async with watching(client, api, replace(QUICK, backoff=Backoff(10.0, 10.0))) as watched:
+        for watch in api.watches:
+            watch.send(None)
+        await eventually(lambda: watched.meter.restarts[PLURAL] == 1)
+        assert not api.watches

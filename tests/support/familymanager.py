@@ -1,0 +1,28 @@
+"""A manager of the tiny controller as a program of its own: KUBECONFIG and namespace from outside, killed at will."""
+
+import asyncio
+import logging
+import sys
+
+from paddle_operator.control.lease import Timing
+from paddle_operator.control.manager import Election, Manager, Settings, signals
+from paddle_operator.kube import config
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.manifest import Key
+from support.family import FAMILY
+
+MARK = "example.org/applied"
+LEASE = "family"
+
+
+async def run(kubeconfig: str, namespace: str, identity: str) -> None:
+    stop = asyncio.Event()
+    with signals(stop):
+        async with Client(config.load(kubeconfig), identity.split("-", maxsplit=1)[0]) as client:
+            election = Election(Key(namespace, LEASE), identity, Timing(6.0, 4.0, 0.5))
+            await Manager(client, [FAMILY], Settings(MARK, namespace, election)).run(stop)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    asyncio.run(run(*sys.argv[1:]))

@@ -1,0 +1,189 @@
+"""The way to a cluster is found as kubectl finds it, and what is wrong with it is said in a sentence."""
+
+import base64
+import json
+import os
+import ssl
+from pathlib import Path
+
+import pytest
+import yaml
+
+from localkube import pki
+from paddle_operator.kube import config, credentials
+from paddle_operator.kube.credentials import Exec, Plugin, TokenFile
+from paddle_operator.kube.errors import ConfigError
+from paddle_operator.kube.manifest import Manifest
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pki")
+    pki.ensure(folder, [pki.Subject("admin", "admin")])
+    return folder
+
+
+def kubeconfig(cluster: Manifest | None = None, user: Manifest | None = None, **context: str) -> Manifest:
+    return {
+        "current-context": "here",
+        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u", **context}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://cluster:6443/", **(cluster or {})}}],
+        "users": [{"name": "u", "user": user or {}}],
+    }
+
+
+def written(path: Path, content: object) -> Path:
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+async def test_a_token_and_the_names_of_things_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path / "config", kubeconfig({"tls-server-name": "inside"}, {"token": "t"}, namespace="shop"))
+    found = config.from_files([path])
+    assert (found.server, found.namespace, found.tls_server_name) == ("https://cluster:6443", "shop", "inside")
+    assert (await found.credentials.proof()).headers == {"Authorization": "Bearer t"}
+    assert (repr(await found.credentials.proof()), repr(found.credentials)) == ("Proof(tls=None)", "Fixed()")
+
+
+def test_certificates_are_read_from_files_beside_the_kubeconfig(tmp_path: Path, certificates: Path) -> None:
+    for name in ("ca.crt", "admin.crt", "admin.key"):
+        (tmp_path / name).write_bytes((certificates / name).read_bytes())
+    cluster = {"certificate-authority": "ca.crt"}
+    user = {"client-certificate": "admin.crt", "client-key": "admin.key"}
+    found = config.from_files([written(tmp_path / "config", kubeconfig(cluster, user))])
+    assert found.tls is not None
+    assert [entry["subject"] for entry in found.tls.get_ca_certs()] != []
+    assert found.tls.verify_mode == ssl.CERT_REQUIRED
+    assert not found.tls.verify_flags & ssl.VERIFY_X509_STRICT
+
+
+def test_certificates_are_read_from_the_kubeconfig_itself(tmp_path: Path, certificates: Path) -> None:
+    def data(name: str) -> str:
+        return base64.b64encode((certificates / name).read_bytes()).decode()
+
+    cluster = {"certificate-authority-data": data("ca.crt")}
+    user = {"client-certificate-data": data("admin.crt"), "client-key-data": data("admin.key")}
+    found = config.from_files([written(tmp_path / "config", kubeconfig(cluster, user))])
+    assert found.tls is not None
+    assert len(found.tls.get_ca_certs()) == 1
+
+
+def test_verification_is_off_only_when_asked(tmp_path: Path) -> None:
+    path = written(tmp_path / "config", kubeconfig({"insecure-skip-tls-verify": True}))
+    tls = config.from_files([path]).tls
+    assert tls is not None
+    assert (tls.verify_mode, tls.check_hostname) == (ssl.CERT_NONE, False)
+
+
+def test_of_several_files_the_first_to_name_a_thing_decides(tmp_path: Path) -> None:
+    first = written(tmp_path / "first", {"current-context": "here"})
+    second = written(tmp_path / "second", kubeconfig({"server": "https://second"}))
+    third = written(tmp_path / "third", kubeconfig({"server": "https://third"}))
+    listed = os.pathsep.join(map(str, [tmp_path / "missing", first, second, third]))
+    assert config.load(environment={"KUBECONFIG": listed}).server == "https://second"
+    assert config.load(str(third), {"KUBECONFIG": listed}).server == "https://third"
+
+
+async def test_in_a_pod_the_service_account_is_used(tmp_path: Path, certificates: Path) -> None:
+    (tmp_path / "ca.crt").write_bytes((certificates / "ca.crt").read_bytes())
+    (tmp_path / "namespace").write_text("shop")
+    (tmp_path / "token").write_text("first\n")
+    found = config.in_cluster({"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "6443"}, tmp_path)
+    assert (found.server, found.namespace) == ("https://[fd00::1]:6443", "shop")
+    assert (await found.credentials.proof()).token == "first"  # noqa: S105 no secret
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "holds no settings"),
+        ({}, "no current-context"),
+        ({"current-context": "gone"}, "has no context named 'gone'"),
+        ({**kubeconfig(), "clusters": []}, "has no cluster named 'c'"),
+        (kubeconfig({"server": "cluster"}), "is no address"),
+        (kubeconfig({"certificate-authority": "nowhere.crt"}), "certificate-authority nowhere.crt cannot be read"),
+        (kubeconfig({"certificate-authority-data": "!"}), "is not base64 text"),
+        (kubeconfig({"certificate-authority-data": "eA=="}), "is not a certificate"),
+        (kubeconfig(user={"exec": {"command": "x"}}), "needs a command and an apiVersion"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, content: object, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config.from_files([written(tmp_path / "config", content)])
+
+
+def test_no_cluster_at_all_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"there is no cluster to talk to: .*\.kube/config does not exist"):
+        config.load(environment={"HOME": str(tmp_path)})
+
+
+async def test_a_token_file_is_read_again_after_a_minute_and_when_refused(tmp_path: Path) -> None:
+    now = 0.0
+    path = tmp_path / "token"
+    path.write_text("first")
+    found = TokenFile(path, lambda: now)
+    assert (await found.proof()).token == "first"  # noqa: S105 no secret
+    path.write_text("second")
+    assert (await found.proof()).token == "first"  # noqa: S105 no secret
+    now = 61.0
+    assert (await found.proof()).token == "second"  # noqa: S105 no secret
+    path.write_text("third")
+    found.invalidate()
+    assert (await found.proof()).token == "third"  # noqa: S105 no secret
+
+
+def plugin(tmp_path: Path, body: str) -> Plugin:
+    program = tmp_path / "login"
+    program.write_text(f"#!/bin/sh\necho run >>{tmp_path}/runs\n{body}\n")
+    program.chmod(0o755)
+    return Plugin([str(program)], "client.authentication.k8s.io/v1")
+
+
+def no_certificate(_: str, __: str) -> ssl.SSLContext:
+    raise AssertionError("there is no certificate")
+
+
+async def test_a_plug_in_runs_again_when_its_token_ends_or_is_refused(tmp_path: Path) -> None:
+    now = 0.0
+    status = {"token": "t", "expirationTimestamp": "1970-01-01T00:10:00Z"}
+    found = Exec(plugin(tmp_path, f"echo '{json.dumps({'status': status})}'"), no_certificate, lambda: now)
+    for _ in range(3):
+        assert (await found.proof()).token == "t"  # noqa: S105 no secret
+    assert (tmp_path / "runs").read_text().count("run") == 1
+    now = 571.0
+    await found.proof()
+    assert (tmp_path / "runs").read_text().count("run") == 2
+    now = 0.0
+    found.invalidate()
+    await found.proof()
+    assert (tmp_path / "runs").read_text().count("run") == 3
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("echo no; echo why >&2; exit 3", "ended with 3: why"),
+        ("echo no", "printed no ExecCredential"),
+        ("echo '{\"status\": {}}'", "gave neither a token nor a certificate"),
+        ('echo \'{"status": {"token": "t", "expirationTimestamp": "soon"}}\'', "is no time: 'soon'"),
+    ],
+)
+async def test_a_plug_in_that_fails_is_said(tmp_path: Path, body: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        await Exec(plugin(tmp_path, body), no_certificate, lambda: 0.0).proof()
+
+
+async def test_a_plug_in_that_is_not_installed_is_said_with_its_hint() -> None:
+    missing = Plugin(["/nonexistent/login"], "v1", hint="Install it.")
+    with pytest.raises(ConfigError, match=r"does not run: No such file or directory\. Install it\."):
+        await Exec(missing, no_certificate, lambda: 0.0).proof()
+
+
+def test_a_plug_in_is_told_of_the_cluster_when_it_asks() -> None:
+    told = json.loads(Plugin(["x"], "v1", cluster={"server": "s"}).information)
+    assert told == {
+        "apiVersion": "v1",
+        "kind": "ExecCredential",
+        "spec": {"interactive": False, "cluster": {"server": "s"}},
+    }
+    assert credentials.expiry({}) == float("inf")
