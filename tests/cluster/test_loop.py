@@ -2,8 +2,10 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -84,6 +86,12 @@ def _kind(kube: Cluster) -> None:
     kubectl.apply(CRD)
     kubectl.wait("condition=Established", "crd/parents.example.org")
     wait_until(lambda: kubectl.run("get", "parents") is not None, 30, "parents are not served")
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
 
 
 @pytest.fixture
@@ -183,6 +191,36 @@ def test_a_killed_leader_is_followed_by_the_other(namespace: Kubectl, start: Sta
     assert second.poll() is None
 
 
+def test_a_leader_that_was_paused_does_not_act_beside_its_heir(namespace: Kubectl, start: Start) -> None:
+    first = start("manager-1")
+    grow(namespace, "ada")
+    start("manager-2")
+    first.send_signal(signal.SIGSTOP)
+    wait_until(lambda: holder(namespace) == "manager-2", 40, "nobody follows")
+    first.send_signal(signal.SIGCONT)
+    assert first.wait(20) != 0
+    assert holder(namespace) == "manager-2"
+    grow(namespace, "eve")
+
+
+def test_the_command_leads_answers_probes_and_lets_go(kube: Cluster, namespace: Kubectl, free_port: int) -> None:
+    argv = [
+        str(Path(sys.executable).with_name("paddle-operator")), "manager", "--leader-elect",
+        f"--kubeconfig={kube.paths.kubeconfig}", f"--lease-namespace={namespace.namespace}", f"--lease-name={LEASE}",
+        f"--health-probe-bind-address=127.0.0.1:{free_port}", "--metrics-bind-address=0",
+    ]  # fmt: skip
+    with subprocess.Popen(argv, stderr=subprocess.PIPE) as process:
+        try:
+            wait_until(lambda: holder(namespace) != "", 30, "it does not lead")
+            with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/readyz", timeout=5) as answer:
+                assert answer.read() == b"ok\n"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
+    assert holder(namespace) == ""
+
+
 def test_a_killed_api_server_is_found_again_and_nothing_is_missed(
     kube: Cluster, namespace: Kubectl, start: Start
 ) -> None:
@@ -194,9 +232,9 @@ def test_a_killed_api_server_is_found_again_and_nothing_is_missed(
     wait_until(kube.api.ready, 60, "the API server does not come back")
     namespace.run("delete", "configmap/ada-1")
     wait_until(lambda: is_grown(namespace, "ada"), 60, "the deletion was missed")
-    if process.poll() is not None:  # it was away for longer than the lease may go without renewal
-        start("manager-2")
     grow(namespace, "eve")
+    assert process.poll() is None
+    assert namespace.get(f"lease/{LEASE}")["spec"]["leaseTransitions"] == 0
 
 
 async def test_the_real_server_refuses_and_pages_as_the_fake_one(kube: Cluster, namespace: Kubectl) -> None:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import sys
 
-from paddle_operator.control.lease import Timing
 from paddle_operator.control.manager import Election, Manager, Settings, signals
 from paddle_operator.kube import config
 from paddle_operator.kube.client import Client
@@ -18,8 +17,8 @@ LEASE = "family"
 async def run(kubeconfig: str, namespace: str, identity: str) -> None:
     stop = asyncio.Event()
     with signals(stop):
-        async with Client(config.load(kubeconfig), identity.split("-", maxsplit=1)[0]) as client:
-            election = Election(Key(namespace, LEASE), identity, Timing(6.0, 4.0, 0.5))
+        async with Client(config.load(kubeconfig), LEASE) as client:
+            election = Election(Key(namespace, LEASE), identity)
             await Manager(client, [FAMILY], Settings(MARK, namespace, election)).run(stop)
 
 
