@@ -61,7 +61,7 @@ def up(home: Home, request: Request, progress: Progress, *, replace_other: bool 
     programs = prepare(home, progress)
     with _alone(paths, progress) as descriptor:
         known = spec.load(paths.spec)
-        if replace_other and paths.root.exists() and not _reusable(known, request, paths):
+        if replace_other and paths.root.exists() and not _reusable(known, request, paths, programs):
             progress.say(
                 f"Cluster {request.name} is from another version, was asked for otherwise, or is ill: making it anew."
             )
@@ -83,10 +83,12 @@ def _refuse_impossible(request: Request) -> None:
         raise errors.LocalkubeError(f"a node's disk of {request.disk} is too small: images need at least 2G")
 
 
-def _reusable(known: ClusterSpec | None, request: Request, paths: ClusterPaths) -> bool:
+def _reusable(known: ClusterSpec | None, request: Request, paths: ClusterPaths, programs: Path) -> bool:
+    """Tell whether it is what a new one would be; another checkout's binaries may be gone while it still runs."""
     return (
         known is not None
         and known.revision == revision()
+        and known.binaries == str(programs)
         and not _differences(known, request)
         and len(known.nodes) == request.nodes
         and Cluster(known, paths, packages.cni_directory()).healthy()
