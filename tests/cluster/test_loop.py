@@ -15,9 +15,9 @@ from localkube import faults
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from localkube.waiting import wait_until
+from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
 from paddle_operator.kube import config, errors
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.manifest import Key, Manifest, uid_of, version_of
 from paddle_operator.kube.request import PODS, Preconditions, Scope
 from support import family, workloads
 from support.familymanager import LEASE

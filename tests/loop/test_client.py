@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
+from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
 from paddle_operator.kube import client as wire
 from paddle_operator.kube import errors
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.credentials import Proof
-from paddle_operator.kube.manifest import Key, Manifest, uid_of, version_of
 from paddle_operator.kube.request import Preconditions, Scope
 from support.fakeapi import FakeApi
 from support.family import CONFIG_MAPS

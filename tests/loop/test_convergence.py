@@ -7,13 +7,13 @@ import logging
 
 import pytest
 
+from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.control.controller import Controller, World
 from paddle_operator.control.manager import Manager
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Create, Plan, Status
 from paddle_operator.kube import client as wire
 from paddle_operator.kube.backoff import Backoff
-from paddle_operator.kube.manifest import Key, Manifest
 from support import family
 from support.eventually import eventually
 from support.fakeapi import FakeApi

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from paddle_operator.api.manifest import Key
 from paddle_operator.control.lease import LEASES, Elector, LeadershipLostError, Timing, next_spec
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.manifest import Key
 from support.eventually import eventually
 from support.fakeapi import FakeApi
 

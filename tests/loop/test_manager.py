@@ -7,6 +7,7 @@ import signal
 import aiohttp
 import pytest
 
+from paddle_operator.api.manifest import Key
 from paddle_operator.control import manager as managing_module
 from paddle_operator.control.controller import Controller, Trigger, World
 from paddle_operator.control.health import Address, parse_address
@@ -14,7 +15,6 @@ from paddle_operator.control.lease import LeadershipLostError, Timing
 from paddle_operator.control.manager import Election, Manager, Settings
 from paddle_operator.control.outcome import Done, Outcome
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.manifest import Key
 from support import family
 from support.eventually import eventually
 from support.fakeapi import FakeApi

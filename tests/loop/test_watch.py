@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
+from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.control.store import Store
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.manifest import Key, Manifest
 from paddle_operator.kube.request import Scope
 from paddle_operator.kube.watch import Pace, Watch
 from support.eventually import eventually

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from aiohttp import web
 
+from paddle_operator.api.manifest import Key, Manifest, key_of
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.credentials import Fixed
-from paddle_operator.kube.manifest import Key, Manifest, key_of
 from support.fakeobjects import Objects, RefusedError, matches
 
 

@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddle_operator.kube.manifest import Key, Manifest, key_of, labels_of, version_of
+from paddle_operator.api.manifest import Key, Manifest, key_of, labels_of, version_of
 
 
 class RefusedError(Exception):

@@ -1,12 +1,12 @@
 """A tiny controller for tests: a Parent has as many child ConfigMaps as it says, and a status that counts them."""
 
+from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.control.conditions import Condition, Truth, with_condition
 from paddle_operator.control.controller import SETTLE, Controller, Trigger, World, key_of_owner
 from paddle_operator.control.outcome import Done, Outcome
 from paddle_operator.control.plan import Apply, Delete, Plan, Status
 from paddle_operator.control.store import by_owner
 from paddle_operator.kube.events import Event
-from paddle_operator.kube.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.kube.request import Kind
 
 PARENTS = Kind("example.org", "v1", "parents", "Parent")

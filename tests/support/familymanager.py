@@ -4,10 +4,10 @@ import asyncio
 import logging
 import sys
 
+from paddle_operator.api.manifest import Key
 from paddle_operator.control.manager import Election, Manager, Settings, signals
 from paddle_operator.kube import config
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.manifest import Key
 from support.family import FAMILY
 
 MARK = "example.org/applied"

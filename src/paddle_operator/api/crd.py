@@ -5,7 +5,7 @@ from collections.abc import Callable
 from paddle_operator.api.cachebackend import CacheBackend
 from paddle_operator.api.definition import Column, Definition, Kind
 from paddle_operator.api.fields import RULES, checked
-from paddle_operator.api.meta import Manifest
+from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.api.samplejob import SampleJob
 from paddle_operator.api.sampleset import SampleSet

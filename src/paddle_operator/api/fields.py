@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from paddle_operator.api.meta import Manifest
+from paddle_operator.api.manifest import Manifest
 
 RULES = "x-kubernetes-validations"
 

@@ -1,11 +1,10 @@
-"""What every object has, whatever its kind: metadata, conditions, and manifests as plain JSON."""
+"""What every object has, whatever its kind, as structs: metadata, owners and conditions."""
 
 import datetime as dt
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
-Manifest = dict[str, Any]
 Timestamp = Annotated[dt.datetime, msgspec.Meta(tz=True)]
 
 

@@ -8,6 +8,9 @@ BATCH_V1ALPHA1 = "batch.paddlepaddle.org/v1alpha1"
 CACHE_V1ALPHA1 = "cache.kubedl.io/v1alpha1"
 TRAINING_V1ALPHA1 = "training.kubedl.io/v1alpha1"
 
+# Says on an object what we applied last; a hash.
+ANNOTATION_APPLIED = "batch.paddlepaddle.org/applied"
+
 # Labels and annotations of a PaddleJob's pods, services and config map.
 LABEL_RESOURCE_NAME = "paddle-res-name"
 LABEL_RESOURCE_TYPE = "paddle-res-type"

@@ -5,7 +5,7 @@ from typing import Annotated, get_args
 import msgspec
 
 from paddle_operator.api.formats import Label, PortName
-from paddle_operator.api.meta import Manifest
+from paddle_operator.api.manifest import Manifest
 
 OPEN = {"x-kubernetes-preserve-unknown-fields": True}
 

@@ -9,7 +9,8 @@ from paddle_operator.api.definition import Column, Definition, Kind
 from paddle_operator.api.fields import Rule, doc, unchanged
 from paddle_operator.api.formats import CacheDirectories, DataPath, DataUri, service_name
 from paddle_operator.api.juicefs import JuiceFSMountOptions
-from paddle_operator.api.meta import Condition, Manifest, Record
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.meta import Condition, Record
 from paddle_operator.api.references import PartialSecretReference, SecretReference
 
 # A StatefulSet named "SET-runtime" puts its name and a hash of 10 characters into a label, which has at most 63.

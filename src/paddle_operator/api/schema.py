@@ -6,7 +6,7 @@ import msgspec
 from msgspec import inspect
 
 from paddle_operator.api.fields import RULES, checked
-from paddle_operator.api.meta import Manifest
+from paddle_operator.api.manifest import Manifest
 
 OPEN = "x-kubernetes-preserve-unknown-fields"
 INT_OR_STRING = "x-kubernetes-int-or-string"

@@ -9,7 +9,8 @@ from paddle_operator.api.cachebackend import CacheBackendSpec
 from paddle_operator.api.definition import AGE, Column, Definition, Kind
 from paddle_operator.api.fields import Rule, doc, unchanged
 from paddle_operator.api.formats import CronSchedule, service_name
-from paddle_operator.api.meta import Condition, Manifest, Record, Timestamp
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.meta import Condition, Record, Timestamp
 from paddle_operator.api.podtemplate import PodTemplate
 from paddle_operator.api.samplejob import ConcurrencyPolicy
 

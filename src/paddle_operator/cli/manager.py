@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import click
 
+from paddle_operator.api.manifest import Key
+from paddle_operator.api.names import ANNOTATION_APPLIED, MANAGER
 from paddle_operator.control import health
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.lease import LeadershipLostError
@@ -15,10 +17,7 @@ from paddle_operator.control.manager import Election, Manager, Settings, signals
 from paddle_operator.kube import config
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.errors import ConfigError
-from paddle_operator.kube.manifest import Key
 
-FIELD_MANAGER = "paddle-operator"
-MARK = "batch.paddlepaddle.org/applied"
 ALL = "*"
 CONTROLLERS: dict[str, Controller] = {}
 
@@ -35,7 +34,7 @@ def address(_: click.Context, __: click.Parameter, value: str) -> health.Address
 @click.option("--namespace", default="", help="Look at this namespace only; without it, at all.")
 @click.option("--leader-elect", is_flag=True, help="Act only while holding the lease, so that several may run.")
 @click.option("--lease-namespace", default="", help="Where the lease is; without it, in our own namespace.")
-@click.option("--lease-name", default=FIELD_MANAGER, show_default=True, help="What the lease is called.")
+@click.option("--lease-name", default=MANAGER, show_default=True, help="What the lease is called.")
 @click.option("--metrics-bind-address", "metrics_at", callback=address, default=":8080", show_default=True)
 @click.option("--health-probe-bind-address", "health_at", callback=address, default=":8081", show_default=True)
 @click.option("--kubeconfig", default=None, help="A kubeconfig; without it KUBECONFIG, the pod we are in, the home.")
@@ -60,7 +59,7 @@ def manager(  # noqa: PLR0913 one parameter for each option people know from oth
     try:
         reached = config.load(kubeconfig)
         election = Election(Key(lease_namespace or reached.namespace, lease_name), identity()) if leader_elect else None
-        asyncio.run(run(reached, chosen, Settings(MARK, namespace, election, metrics_at, health_at)))
+        asyncio.run(run(reached, chosen, Settings(ANNOTATION_APPLIED, namespace, election, metrics_at, health_at)))
     except* (ConfigError, LeadershipLostError, OSError) as group:
         failed = "; ".join(words(group))
     else:
@@ -80,7 +79,7 @@ def words(error: BaseException) -> Iterator[str]:
 async def run(reached: config.Config, controllers: list[Controller], settings: Settings) -> None:
     stop = asyncio.Event()
     with signals(stop):
-        async with Client(reached, FIELD_MANAGER) as client:
+        async with Client(reached, MANAGER) as client:
             await Manager(client, controllers, settings).run(stop)
 
 

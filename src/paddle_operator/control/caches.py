@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from paddle_operator.api.manifest import Manifest
 from paddle_operator.control.store import Store
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.manifest import Manifest
 from paddle_operator.kube.request import Kind, Scope
 from paddle_operator.kube.watch import Meter, Pace, Watch
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from paddle_operator.kube.manifest import Manifest
+from paddle_operator.api.manifest import Manifest
 
 
 class Truth(StrEnum):

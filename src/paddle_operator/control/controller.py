@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of
 from paddle_operator.control.caches import Caches
 from paddle_operator.control.metrics import Metrics
 from paddle_operator.control.outcome import Done, Outcome, Terminal
@@ -14,7 +15,6 @@ from paddle_operator.control.queue import Queue
 from paddle_operator.control.store import Index, Store
 from paddle_operator.kube import errors
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.manifest import Key, Manifest, controller_of, key_of
 from paddle_operator.kube.request import Kind
 
 log = logging.getLogger(__name__)

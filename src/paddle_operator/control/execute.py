@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from paddle_operator.api.manifest import Key, Manifest, annotations_of, controller_of, key_of, uid_of, version_of
 from paddle_operator.control.conditions import Condition, Truth, with_condition
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
@@ -14,7 +15,6 @@ from paddle_operator.control.store import Store
 from paddle_operator.kube import errors
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.events import Recorder
-from paddle_operator.kube.manifest import Key, Manifest, annotations_of, controller_of, key_of, uid_of, version_of
 from paddle_operator.kube.request import Kind
 
 log = logging.getLogger(__name__)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.kube import errors
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.manifest import Key, Manifest
 from paddle_operator.kube.request import Kind
 
 log = logging.getLogger(__name__)

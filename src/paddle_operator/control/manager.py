@@ -11,6 +11,7 @@ from typing import Literal
 
 from aiohttp import web
 
+from paddle_operator.api.manifest import Key
 from paddle_operator.control import health
 from paddle_operator.control.caches import Caches
 from paddle_operator.control.controller import GRACE, Controller, Loop, World
@@ -19,7 +20,6 @@ from paddle_operator.control.lease import Elector, LeadershipLostError, Timing
 from paddle_operator.control.metrics import Metrics
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.events import Recorder
-from paddle_operator.kube.manifest import Key
 from paddle_operator.kube.watch import Pace
 
 log = logging.getLogger(__name__)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.control.outcome import Terminal
 from paddle_operator.kube.events import Event
-from paddle_operator.kube.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.kube.request import Kind, Preconditions, Propagation
 
 

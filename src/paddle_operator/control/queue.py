@@ -2,8 +2,8 @@
 
 import asyncio
 
+from paddle_operator.api.manifest import Key
 from paddle_operator.kube.backoff import Backoff
-from paddle_operator.kube.manifest import Key
 
 BACKOFF = Backoff(first=0.2, longest=300.0)
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from paddle_operator.kube.manifest import Key, Manifest, controller_of, key_of, labels_of, uid_of, version_of
+from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, labels_of, uid_of, version_of
 
 Index = Callable[[Manifest], Iterable[str]]
 Listener = Callable[[Manifest], None]

@@ -13,10 +13,10 @@ from typing import Self
 import aiohttp
 from aiohttp.connector import AddrInfoType
 
+from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.kube import errors, request
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.config import Config
-from paddle_operator.kube.manifest import Key, Manifest
 from paddle_operator.kube.request import Kind, Operations, Preconditions, Propagation, Request, Scope
 
 TIMEOUT = 30.0

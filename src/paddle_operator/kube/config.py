@@ -12,9 +12,9 @@ from pathlib import Path
 
 import yaml
 
+from paddle_operator.api.manifest import Manifest
 from paddle_operator.kube.credentials import Credentials, Exec, Fixed, Plugin, TokenFile
 from paddle_operator.kube.errors import ConfigError
-from paddle_operator.kube.manifest import Manifest
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

@@ -10,8 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from paddle_operator.api.manifest import Manifest
 from paddle_operator.kube.errors import ConfigError
-from paddle_operator.kube.manifest import Manifest
 
 EXEC_TIMEOUT = 60.0
 EARLY = 30.0

@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from paddle_operator.kube.manifest import Manifest
+from paddle_operator.api.manifest import Manifest
 
 LONGEST_MESSAGE = 2000
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.kube import errors
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.kube.request import Kind
 
 log = logging.getLogger(__name__)

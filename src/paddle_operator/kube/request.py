@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import quote
 
-from paddle_operator.kube.manifest import Key, Manifest, key_of
+from paddle_operator.api.manifest import Key, Manifest, key_of
 
 Operations = list[Manifest]
 

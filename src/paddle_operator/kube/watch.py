@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from paddle_operator.api.manifest import Manifest, is_complete, key_of, version_of
 from paddle_operator.kube import errors, request
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.manifest import Manifest, is_complete, key_of, version_of
 from paddle_operator.kube.request import Scope
 
 log = logging.getLogger(__name__)

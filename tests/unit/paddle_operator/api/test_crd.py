@@ -12,7 +12,8 @@ from msgspec import inspect
 
 from paddle_operator.api import crd
 from paddle_operator.api.definition import Kind
-from paddle_operator.api.meta import Manifest, Resource
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.meta import Resource
 from paddle_operator.cli.main import main
 
 ROOT = Path(__file__).parents[4]

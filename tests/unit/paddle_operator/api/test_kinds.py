@@ -9,7 +9,7 @@ import pytest
 from paddle_operator.api import crd
 from paddle_operator.api.cachebackend import CacheBackend
 from paddle_operator.api.definition import Kind
-from paddle_operator.api.meta import Manifest
+from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import CleanPodPolicy, PaddleJob
 from paddle_operator.api.samplejob import SampleJob, WarmupStrategy
 from paddle_operator.api.sampleset import SampleSet, SampleSetPhase

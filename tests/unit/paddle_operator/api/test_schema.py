@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from paddle_operator.api.fields import Rule, doc, shape
-from paddle_operator.api.meta import Manifest, Record, Timestamp
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.meta import Record, Timestamp
 from paddle_operator.api.schema import SchemaError, structural
 
 

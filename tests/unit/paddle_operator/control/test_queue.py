@@ -2,9 +2,9 @@
 
 import asyncio
 
+from paddle_operator.api.manifest import Key
 from paddle_operator.control.queue import Queue
 from paddle_operator.kube.backoff import Backoff
-from paddle_operator.kube.manifest import Key
 from support.eventually import eventually
 
 ONE, TWO = Key("default", "one"), Key("default", "two")

@@ -1,7 +1,7 @@
 """The store is what was last seen, and tells what changed."""
 
+from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.control.store import Store, by_label, by_owner
-from paddle_operator.kube.manifest import Key, Manifest
 
 
 def thing(name: str, version: int = 1, uid: str = "", owner: str = "", **labels: str) -> Manifest:

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from localkube import pki
+from paddle_operator.api.manifest import Manifest
 from paddle_operator.kube import config, credentials
 from paddle_operator.kube.credentials import Exec, Plugin, TokenFile
 from paddle_operator.kube.errors import ConfigError
-from paddle_operator.kube.manifest import Manifest
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.kube import request
-from paddle_operator.kube.manifest import Key, Manifest
 from paddle_operator.kube.request import Kind, Preconditions, Propagation, Scope
 
 PODS = Kind("", "v1", "pods", "Pod")
