@@ -24,66 +24,12 @@ from support.familymanager import LEASE
 
 TESTS = Path(__file__).parents[1]
 Start = Callable[[str], subprocess.Popen[bytes]]
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "parents.example.org"},
-    "spec": {
-        "group": "example.org",
-        "scope": "Namespaced",
-        "names": {"plural": "parents", "singular": "parent", "kind": "Parent"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-                            "status": {
-                                "type": "object",
-                                "properties": {
-                                    "children": {"type": "integer"},
-                                    "conditions": {
-                                        "type": "array",
-                                        "x-kubernetes-list-type": "map",
-                                        "x-kubernetes-list-map-keys": ["type"],
-                                        "items": {
-                                            "type": "object",
-                                            "required": ["type"],
-                                            "properties": {
-                                                **{
-                                                    name: {"type": "string"}
-                                                    for name in (
-                                                        "type",
-                                                        "status",
-                                                        "reason",
-                                                        "message",
-                                                        "lastTransitionTime",
-                                                    )
-                                                },
-                                                "observedGeneration": {"type": "integer"},
-                                            },
-                                        },
-                                    },
-                                },
-                            },
-                        },
-                    }
-                },
-            }
-        ],
-    },
-}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _kind(kube: Cluster) -> None:
     kubectl = Kubectl.of(kube)
-    kubectl.apply(CRD)
+    kubectl.apply(family.DEFINITION)
     kubectl.wait("condition=Established", "crd/parents.example.org")
     wait_until(lambda: kubectl.run("get", "parents") is not None, 30, "parents are not served")
 

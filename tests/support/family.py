@@ -12,6 +12,60 @@ from paddle_operator.kube.request import Kind
 PARENTS = Kind("example.org", "v1", "parents", "Parent")
 CONFIG_MAPS = Kind("", "v1", "configmaps", "ConfigMap")
 LABEL = "example.org/family"
+DEFINITION: Manifest = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "parents.example.org"},
+    "spec": {
+        "group": "example.org",
+        "scope": "Namespaced",
+        "names": {"plural": "parents", "singular": "parent", "kind": "Parent"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                            "status": {
+                                "type": "object",
+                                "properties": {
+                                    "children": {"type": "integer"},
+                                    "conditions": {
+                                        "type": "array",
+                                        "x-kubernetes-list-type": "map",
+                                        "x-kubernetes-list-map-keys": ["type"],
+                                        "items": {
+                                            "type": "object",
+                                            "required": ["type"],
+                                            "properties": {
+                                                **{
+                                                    name: {"type": "string"}
+                                                    for name in (
+                                                        "type",
+                                                        "status",
+                                                        "reason",
+                                                        "message",
+                                                        "lastTransitionTime",
+                                                    )
+                                                },
+                                                "observedGeneration": {"type": "integer"},
+                                            },
+                                        },
+                                    },
+                                },
+                            },
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
 
 
 def parent(name: str, namespace: str = "default", *, children: int = 3, value: str = "one") -> Manifest:
