@@ -72,15 +72,8 @@ def real(kube: Cluster) -> Cluster:
     return kube
 
 
-@pytest.fixture(params=["embedded", pytest.param("real", marks=pytest.mark.cluster)])
-async def api(request: pytest.FixtureRequest) -> AsyncIterator[Api]:
-    if request.param == "real":
-        kube: Cluster = request.getfixturevalue("real")
-        namespace: Kubectl = request.getfixturevalue("namespace")
-        where = config.load(str(kube.paths.kubeconfig))
-        async with Client(where, "tester") as client, Client(where, "other") as other:
-            yield Api(client, other, namespace.namespace)
-        return
+@pytest.fixture
+async def embedded() -> AsyncIterator[Api]:
     async with (
         Server(definitions()).running() as server,
         Client(server.config, "tester") as client,
@@ -88,6 +81,19 @@ async def api(request: pytest.FixtureRequest) -> AsyncIterator[Api]:
     ):
         await client.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
         yield Api(client, other, NAMESPACE)
+
+
+@pytest.fixture
+async def genuine(real: Cluster, namespace: Kubectl) -> AsyncIterator[Api]:
+    where = config.load(str(real.paths.kubeconfig))
+    async with Client(where, "tester") as client, Client(where, "other") as other:
+        yield Api(client, other, namespace.namespace)
+
+
+@pytest.fixture(params=["embedded", pytest.param("genuine", marks=pytest.mark.cluster)])
+def api(request: pytest.FixtureRequest) -> Api:
+    served: Api = request.getfixturevalue(request.param)
+    return served
 
 
 async def gone(client: Client, kind: Kind, key: Key) -> None:

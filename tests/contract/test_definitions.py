@@ -62,12 +62,24 @@ async def test_what_is_kept_is_taken_again(api: Api, name: str) -> None:
     assert kept == made
 
 
-@pytest.mark.parametrize("wrong", REFUSED)
-async def test_what_cannot_work_is_refused_in_words(api: Api, wrong: str) -> None:
-    name, changes, message = REFUSED[wrong]
+async def refusal(api: Api, wrong: str) -> errors.InvalidError:
+    name, changes, _ = REFUSED[wrong]
     with pytest.raises(errors.InvalidError) as refused:
         await create(api, changed(circulating(name), changes), dryRun="All")
-    assert message in refused.value.message
+    return refused.value
+
+
+@pytest.mark.parametrize("wrong", REFUSED)
+async def test_what_cannot_work_is_refused_in_words(embedded: Api, wrong: str) -> None:
+    *_, message = REFUSED[wrong]
+    assert message in (await refusal(embedded, wrong)).message
+
+
+@pytest.mark.cluster
+async def test_the_real_one_refuses_the_same_with_the_same_words(embedded: Api, genuine: Api) -> None:
+    for wrong in REFUSED:
+        said = await refusal(genuine, wrong)
+        assert (wrong, (await refusal(embedded, wrong)).status) == (wrong, said.status)
 
 
 def test_enough_is_refused() -> None:

@@ -9,7 +9,7 @@ from paddle_operator.api.manifest import Manifest, key_of, version_of
 from paddle_operator.kube import errors, request
 from paddle_operator.kube.request import PODS, Preconditions, Request, Scope
 from paddle_operator.kube.watch import Lines
-from support import family
+from support import family, published
 from support.family import CONFIG_MAPS, PARENTS
 
 from .conftest import Api
@@ -207,3 +207,9 @@ async def test_resources_are_told(api: Api) -> None:
     assert "parents/status" in {found["name"] for found in listed["resources"]}
     groups = await api.client.send(Request("GET", "/apis"))
     assert {"apps", "batch.paddlepaddle.org", "example.org"} <= {group["name"] for group in groups["groups"]}
+
+
+@pytest.mark.cluster
+async def test_schemas_of_core_resources_are_those_that_a_real_server_publishes(genuine: Api) -> None:
+    found = {path: await genuine.client.send(Request("GET", path)) for path in published.PATHS}
+    assert published.FILE.read_text() == published.text(found.__getitem__)

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import msgspec
 import yaml
 
-from paddle_operator.api.manifest import Key, Manifest
+from paddle_operator.api.manifest import Key, Manifest, key_of
 from paddle_operator.embedded.apiserver import patches, refusals
 from paddle_operator.embedded.apiserver.deletion import Deletion
 from paddle_operator.embedded.apiserver.lists import number
@@ -140,8 +140,9 @@ class Call:
         raise refusals.unsupported_media([APPLY, PatchType.JSON, PatchType.MERGE])
 
     def _deleted(self, objects: Objects, key: Key) -> tuple[Manifest, HTTPStatus]:
+        how = self._deletion
         found = objects.storage.get(self.resource.kind, key)
-        left = objects.delete(self.resource, key, self._deletion)
+        left = objects.delete(self.resource, key, how)
         if left is not None:
             return left, HTTPStatus.OK
         details = {**refusals.details_of(self.resource.kind, key.name), "uid": found["metadata"]["uid"]}
@@ -154,10 +155,10 @@ class Call:
         }, HTTPStatus.OK
 
     def _all_deleted(self, objects: Objects) -> tuple[Manifest, HTTPStatus]:
-        chosen = [manifest for manifest in objects.storage.items(self.resource.kind) if self.selector(manifest)]
-        for manifest in chosen:
-            metadata = manifest["metadata"]
-            objects.delete(self.resource, Key(metadata.get("namespace", ""), metadata["name"]), self._deletion)
+        how = self._deletion
+        for manifest in objects.storage.items(self.resource.kind):
+            if self.selector(manifest):
+                objects.delete(self.resource, key_of(manifest), how)
         return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}, HTTPStatus.OK
 
     @property

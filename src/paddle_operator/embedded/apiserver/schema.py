@@ -56,12 +56,10 @@ def whole(schema: Manifest) -> Manifest:
 
 def field_of(schema: Manifest, name: str) -> Manifest | None:
     """Give the schema of a field; None for one that the schema does not know."""
-    found = schema.get("properties", {}).get(name)
-    if found is None:
-        found = schema.get("additionalProperties")
-    if found is None or isinstance(found, bool):
-        return ANYTHING if found or schema.get(OPEN) else None
-    return dict(found) if not isinstance(found, dict) else found
+    found = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+    if isinstance(found, dict):
+        return found
+    return ANYTHING if found or schema.get(OPEN) else None
 
 
 def items_of(schema: Manifest) -> Manifest:
