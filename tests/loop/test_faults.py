@@ -37,6 +37,12 @@ async def client(proxy: FaultProxy) -> AsyncIterator[Client]:
         yield opened
 
 
+def is_grown(api: FakeApi, members: int) -> bool:
+    status = api.get("parents", *ADA).get("status") or {}
+    ready = [found["status"] for found in status.get("conditions", [])] == ["True"]
+    return ready and status["children"] == members == len(api.names("configmaps"))
+
+
 def values(api: FakeApi) -> set[str]:
     return {api.get("configmaps", "default", name)["data"]["value"] for name in api.names("configmaps")}
 
@@ -59,3 +65,36 @@ async def test_a_change_that_came_just_before_our_own_write_is_not_missed(
         api.objects.forget_history()
         proxy.cut_watches()
         await eventually(lambda: values(api) == {"two"})
+
+
+async def test_a_delete_refused_for_whatever_reason_is_tried_again(
+    api: FakeApi, proxy: FaultProxy, managing: Managing
+) -> None:
+    """A conflict may mean that another object has the name now, or that the server could not do it this time."""
+    api.put("parents", family.parent("ada"))
+    async with managing() as manager:
+        await eventually(lambda: is_grown(api, 3) and is_idle(manager))
+        proxy.fail("DELETE", "configmaps", 4, 409, "Conflict")
+        api.put("parents", family.parent("ada", children=1))
+        await eventually(lambda: is_grown(api, 1))
+
+
+async def test_what_existed_and_is_gone_when_looked_at_is_created_after_all(
+    api: FakeApi, proxy: FaultProxy, managing: Managing
+) -> None:
+    proxy.fail("POST", "configmaps", 6, 409, "AlreadyExists")
+    api.put("parents", family.parent("ada", children=0, pets=2))
+    async with managing():
+        await eventually(lambda: is_grown(api, 2))
+
+
+async def test_a_pet_is_replaced_and_not_changed(api: FakeApi, managing: Managing) -> None:
+    api.put("parents", family.parent("ada", children=1, pets=1))
+    async with managing() as manager:
+        await eventually(lambda: is_grown(api, 2) and is_idle(manager))
+        before = {name: api.get("configmaps", "default", name)["metadata"]["uid"] for name in api.names("configmaps")}
+        api.put("parents", family.parent("ada", children=1, pets=1, value="two"))
+        await eventually(lambda: is_grown(api, 2) and values(api) == {"two"} and is_idle(manager))
+        after = {name: api.get("configmaps", "default", name)["metadata"]["uid"] for name in api.names("configmaps")}
+    assert after["ada-0"] == before["ada-0"]
+    assert after["ada-pet-0"] != before["ada-pet-0"]
