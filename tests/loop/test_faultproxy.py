@@ -51,7 +51,7 @@ async def client(proxy: FaultProxy) -> AsyncIterator[Client]:
 
 @pytest.fixture
 async def bare() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(auto_decompress=False, middlewares=(faultproxy.once,)) as opened:
+    async with aiohttp.ClientSession(auto_decompress=False, middlewares=(wire.once,)) as opened:
         yield opened
 
 

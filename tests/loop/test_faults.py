@@ -6,14 +6,17 @@ import pytest
 
 from paddle_operator.api.manifest import Key
 from paddle_operator.kube import client as wire
+from paddle_operator.kube import errors
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
+from paddle_operator.kube.request import Preconditions
 from support import family, faultproxy
 from support.eventually import eventually
 from support.fakeapi import FakeApi
 from support.family import CONFIG_MAPS
 from support.faultproxy import FaultProxy
 from support.managing import is_idle
+from support.mishaps import Fault, Mishap
 
 from .conftest import Managing
 
@@ -98,3 +101,14 @@ async def test_a_pet_is_replaced_and_not_changed(api: FakeApi, managing: Managin
         after = {name: api.get("configmaps", "default", name)["metadata"]["uid"] for name in api.names("configmaps")}
     assert after["ada-0"] == before["ada-0"]
     assert after["ada-pet-0"] != before["ada-pet-0"]
+
+
+@pytest.mark.parametrize("mishap", [Mishap(), Mishap(after=True)], ids=["before it was done", "after it was done"])
+async def test_a_delete_of_whoever_has_the_name_is_not_sent_again_by_anybody(
+    proxy: FaultProxy, client: Client, mishap: Mishap
+) -> None:
+    await client.create(CONFIG_MAPS, {"metadata": {"name": "one", "namespace": "default"}})
+    proxy.faults.append(Fault("DELETE", "configmaps", 1, mishap))
+    with pytest.raises(errors.UnreachableError):
+        await client.delete(CONFIG_MAPS, Key("default", "one"), Preconditions())
+    assert proxy.requests["DELETE"] == 1

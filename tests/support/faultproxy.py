@@ -12,6 +12,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
+from paddle_operator.kube.client import once
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.credentials import Fixed
 from support.mishaps import NO_CHANCE, READING, WRITING, Chance, Fault, Mishap, reset
@@ -196,14 +197,6 @@ class FaultProxy:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
         return Mishap().answer(request) if stream.is_broken else response
-
-
-async def once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Keep aiohttp from sending again by itself, which it does after errors of these kinds and no others."""
-    try:
-        return await send(request)
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise aiohttp.ClientConnectionError(str(error)) from error
 
 
 def passed_on(headers: Mapping[str, str], added: Mapping[str, str] | None = None) -> CIMultiDict[str]:

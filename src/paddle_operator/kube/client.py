@@ -45,7 +45,9 @@ class Client:
 
     async def __aenter__(self) -> Self:
         connector = aiohttp.TCPConnector(limit=0, socket_factory=attentive_socket)
-        self._session = aiohttp.ClientSession(connector=connector, headers={"User-Agent": self.field_manager})
+        self._session = aiohttp.ClientSession(
+            connector=connector, headers={"User-Agent": self.field_manager}, middlewares=(once,)
+        )
         return self
 
     async def __aexit__(
@@ -156,6 +158,14 @@ class Client:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             words = str(error) or type(error).__name__
             raise errors.UnreachableError(f"{asked.method} {asked.path}: {words}") from error
+
+
+async def once(asked: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Keep aiohttp from sending a PUT or DELETE again by itself, which it does after these errors only."""
+    try:
+        return await send(asked)
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise aiohttp.ClientConnectionError(str(error)) from error
 
 
 def may_repeat(asked: Request, error: errors.KubeError, failures: int) -> bool:
