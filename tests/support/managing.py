@@ -33,4 +33,4 @@ def is_idle(manager: Manager) -> bool:
 
 def passes(manager: Manager, controller: str) -> float:
     """Count the reconciles that came to their end."""
-    return manager.metrics._reconciles.labels(controller, "done")._value.get()
+    return float(manager.metrics._reconciles.labels(controller, "done")._value.get())
