@@ -130,7 +130,12 @@ class Client:
         """Give an answer piece by piece; it ends as unreachable when nothing at all comes for `silence` seconds."""
         limit = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=silence)
         async with self._answer(asked, limit) as response:
-            yield response.content.iter_any()
+            try:
+                yield response.content.iter_any()
+            finally:
+                # Left half-way, TLS would wait for a goodbye that a vanished server never says.
+                if response.connection is not None and response.connection.transport is not None:
+                    response.connection.transport.abort()
 
     @contextlib.asynccontextmanager
     async def _answer(self, asked: Request, limit: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
