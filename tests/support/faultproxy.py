@@ -4,11 +4,14 @@ import asyncio
 import contextlib
 import io
 import json
+import socket
+import weakref
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 import aiohttp
 from aiohttp import web
+from aiohttp.connector import AddrInfoType
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -38,6 +41,7 @@ class FaultProxy:
         self._streams: list[Stream] = []
         self._flowing = asyncio.Event()
         self._flowing.set()
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._handlers: set[asyncio.Task[object]] = set()
         self._server: web.Server | None = None
         self._runner: web.ServerRunner | None = None
@@ -51,7 +55,7 @@ class FaultProxy:
     async def start(self) -> None:
         """Listen; after a `stop` on the same port as before."""
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, force_close=True),
+            connector=aiohttp.TCPConnector(limit=0, socket_factory=self._socket),
             timeout=aiohttp.ClientTimeout(),
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -76,7 +80,21 @@ class FaultProxy:
         await asyncio.gather(*self._handlers, return_exceptions=True)
         await self._runner.cleanup()
         await self._session.close()
+        await self._hang_up()
         self._runner = self._server = self._session = None
+
+    def _socket(self, address: AddrInfoType) -> socket.socket:
+        made = socket.socket(*address[:3])
+        self._sockets.add(made)
+        return made
+
+    async def _hang_up(self) -> None:
+        """End what was given up half-way: there TLS still waits for the server's goodbye."""
+        while left := [found for found in self._sockets if found.fileno() != -1]:
+            for found in left:
+                with contextlib.suppress(OSError):  # the server may have been quicker
+                    found.shutdown(socket.SHUT_RDWR)
+            await asyncio.sleep(0.001)
 
     # Faults.
 

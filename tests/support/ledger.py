@@ -56,7 +56,8 @@ class Ledger:
     def __init__(self) -> None:
         self.lives: dict[str, Life] = {}
         self.taken: set[str] = set()
-        self.changes = 0
+        self._changes = 0
+        self._changed = asyncio.Event()
 
     def note(self, event: Manifest) -> None:
         manifest = event["object"]
@@ -65,7 +66,15 @@ class Ledger:
         life = self.lives.setdefault(uid_of(manifest), Life(manifest["kind"]))
         life.states.append((int(version_of(manifest)), manifest))
         life.gone = event["type"] == "DELETED"
-        self.changes += 1
+        self._changes += 1
+        self._changed.set()
+
+    async def wait_for(self, changes: int) -> None:
+        """Wait until so many more have been noted."""
+        until = self._changes + changes
+        while self._changes < until:
+            self._changed.clear()
+            await self._changed.wait()
 
     @property
     def newest(self) -> int:
