@@ -19,19 +19,11 @@ from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
 from paddle_operator.kube import config, errors
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import PODS, Preconditions, Scope
-from support import family, workloads
+from support import family, familymanager, workloads
 from support.familymanager import LEASE
 
-TESTS = Path(__file__).parents[1]
 Start = Callable[[str], subprocess.Popen[bytes]]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _kind(kube: Cluster) -> None:
-    kubectl = Kubectl.of(kube)
-    kubectl.apply(family.DEFINITION)
-    kubectl.wait("condition=Established", "crd/parents.example.org")
-    wait_until(lambda: kubectl.run("get", "parents") is not None, 30, "parents are not served")
+pytestmark = pytest.mark.usefixtures("parents_served")
 
 
 @pytest.fixture
@@ -46,16 +38,9 @@ def start(kube: Cluster, namespace: Kubectl, tmp_path: Path) -> Iterator[Start]:
     started: list[subprocess.Popen[bytes]] = []
 
     def begin(identity: str) -> subprocess.Popen[bytes]:
-        argv = [
-            sys.executable,
-            "-m",
-            "support.familymanager",
-            str(kube.paths.kubeconfig),
-            namespace.namespace,
-            identity,
-        ]
+        argv = familymanager.command(kube.paths.kubeconfig, namespace.namespace, identity)
         with (tmp_path / f"{identity}.log").open("wb") as log:
-            process = subprocess.Popen(argv, cwd=TESTS, stderr=log, env={**os.environ, "PYTHONPATH": str(TESTS)})
+            process = subprocess.Popen(argv, stderr=log, env=familymanager.environment())
         started.append(process)
         return process
 

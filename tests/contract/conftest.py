@@ -17,7 +17,7 @@ from paddle_operator.embedded.apiserver.server import Server
 from paddle_operator.kube import config, errors
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Kind, Request, encode
-from support import family
+from support import definition
 
 DEFINITIONS = Path(__file__).parents[2] / "deploy/v1/crd.yaml"
 NAMESPACE = "contract"
@@ -28,7 +28,7 @@ PAUSE = 0.02
 
 @functools.cache
 def definitions() -> list[Manifest]:
-    return [*yaml.safe_load_all(DEFINITIONS.read_text()), family.DEFINITION]
+    return [*yaml.safe_load_all(DEFINITIONS.read_text()), definition.DEFINITION]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def real(kube: Cluster) -> Cluster:
     """Give the cluster once its API server serves our kinds."""
     kubectl = Kubectl.of(kube)
     kubectl.run("apply", "--server-side", "--force-conflicts", "-f", str(DEFINITIONS))
-    kubectl.apply(family.DEFINITION)
+    kubectl.apply(definition.DEFINITION)
     kubectl.run("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
     wait_until(lambda: "parents" in kubectl.run("api-resources", "--api-group=example.org"), 30, "not served")
     return kube

@@ -18,6 +18,7 @@ from support import family
 from support.eventually import eventually
 from support.fakeapi import FakeApi
 from support.family import CONFIG_MAPS, FAMILY, PARENTS
+from support.managing import is_idle
 
 from .conftest import MARK, Managing
 
@@ -34,11 +35,6 @@ def is_grown(api: FakeApi, name: str = "ada", children: int = 3) -> bool:
     status = api.get("parents", "default", name).get("status") or {}
     ready = [found["status"] for found in status.get("conditions", [])] == ["True"]
     return ready and status.get("children") == children
-
-
-def is_idle(manager: Manager) -> bool:
-    queues = [loop.queue for loop in manager.loops]
-    return all(not (queue._waiting or queue._again or queue._in_work or queue._timers) for queue in queues)
 
 
 async def grown(api: FakeApi, manager: Manager) -> None:

@@ -19,7 +19,7 @@ from paddle_operator.embedded.apiserver.storage import Storage
 from paddle_operator.kube import errors, request
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Preconditions, Request, Scope
-from support import family
+from support import definition, family
 from support.family import CONFIG_MAPS, PARENTS
 
 NAMESPACES = request.Kind("", "v1", "namespaces", "Namespace", namespaced=False)
@@ -27,7 +27,7 @@ NAMESPACES = request.Kind("", "v1", "namespaces", "Namespace", namespaced=False)
 
 @pytest.fixture
 async def server() -> AsyncIterator[Server]:
-    async with Server([family.DEFINITION], Storage(kept=20)).running() as running:
+    async with Server([definition.DEFINITION], Storage(kept=20)).running() as running:
         yield running
 
 
@@ -170,10 +170,10 @@ async def test_requests_that_cannot_be_get_an_answer_and_do_no_harm(
 
 
 async def test_a_definition_whose_rule_cannot_be_read_is_refused_at_once() -> None:
-    version = {**family.DEFINITION["spec"]["versions"][0]}
+    version = {**definition.DEFINITION["spec"]["versions"][0]}
     version["schema"] = {"openAPIV3Schema": {"type": "object", "x-kubernetes-validations": [{"rule": "self +"}]}}
     with pytest.raises(RuleError, match=r"self \+"):
-        defined({**family.DEFINITION, "spec": {**family.DEFINITION["spec"], "versions": [version]}})
+        defined({**definition.DEFINITION, "spec": {**definition.DEFINITION["spec"], "versions": [version]}})
 
 
 async def test_an_unknown_field_is_warned_of(server: Server, reader: Client) -> None:

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from aiohttp import web
 
@@ -14,25 +13,7 @@ from paddle_operator.api.manifest import Key, Manifest, key_of
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.credentials import Fixed
 from support.fakeobjects import Objects, RefusedError, matches
-
-
-class Place(NamedTuple):
-    """What a path addresses."""
-
-    plural: str
-    namespace: str
-    name: str
-    subresource: str
-
-
-def place_of(path: str) -> Place:
-    words = path.strip("/").split("/")
-    rest = words[2:] if words[0] == "api" else words[3:]
-    namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 2:
-        namespace, rest = rest[1], rest[2:]
-    plural, name, subresource = [*rest, "", ""][:3]
-    return Place(plural, namespace, name, subresource)
+from support.paths import Place, place_of
 
 
 @dataclass

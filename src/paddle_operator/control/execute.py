@@ -125,8 +125,9 @@ class Executor:
         try:
             await self._client.create(kind, marked(create.manifest, self._mark, digest_of(create.manifest)))
         except errors.AlreadyExistsError:
-            if (observed := await self._fetched(kind, key)) is not None:
-                self._refuse_foreign(kind, observed, create.manifest)
+            if (observed := await self._fetched(kind, key)) is None:
+                raise  # it went meanwhile, and nobody may ever tell us of that
+            self._refuse_foreign(kind, observed, create.manifest)
             return
         _log_change("created", kind, key)
 
@@ -137,7 +138,8 @@ class Executor:
         except errors.NotFoundError:
             return
         except errors.ConflictError:
-            if delete.preconditions.resource_version:
+            observed = await self._fetched(delete.kind, delete.key)
+            if observed is not None and delete.preconditions.uid in ("", uid_of(observed)):
                 raise
             return  # another uid: the one we meant is gone
         self._applied.pop((delete.kind, delete.key), None)

@@ -31,6 +31,7 @@ class Store:
         self._objects: dict[Key, Manifest] = {}
         self._entries: dict[str, dict[str, set[Key]]] = {name: defaultdict(set) for name in self._indexes}
         self._listeners: list[Listener] = []
+        self._unheard: set[Key] = set()
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -60,8 +61,9 @@ class Store:
         """Take these as all there are; listeners hear of it only when all are in."""
         before = self._objects
         wanted = {key_of(manifest): manifest for manifest in items}
-        changed = [key for key in before.keys() | wanted.keys() if _differs(before.get(key), wanted.get(key))]
-        heard = [(before.get(key), wanted.get(key)) for key in sorted(changed)]
+        changed = {key for key in before.keys() | wanted.keys() if _differs(before.get(key), wanted.get(key))}
+        heard = [(before.get(key), wanted.get(key)) for key in sorted(changed | self._unheard)]
+        self._unheard.clear()
         for was, now in heard:
             self._set(was, now)
         for was, now in heard:
@@ -71,11 +73,13 @@ class Store:
         was = self._objects.get(key_of(manifest))
         if was is not None and is_older(manifest, was):
             return
+        self._unheard.discard(key_of(manifest))
         self._set(was, manifest)
         self._tell(was, manifest)
 
     def remove(self, manifest: Manifest) -> None:
         was = self._objects.get(key_of(manifest))
+        self._unheard.discard(key_of(manifest))
         if was is not None:
             self._set(was, None)
         self._tell(was, manifest)
@@ -85,6 +89,8 @@ class Store:
         was = self._objects.get(key_of(manifest))
         if was is not None and uid_of(was) == uid_of(manifest) and not is_older(manifest, was):
             self._set(was, manifest)
+            # It may bring a change by somebody else along, of which nobody was told yet.
+            self._unheard.add(key_of(manifest))
 
     def _set(self, was: Manifest | None, now: Manifest | None) -> None:
         if was is not None:

@@ -45,7 +45,9 @@ class Client:
 
     async def __aenter__(self) -> Self:
         connector = aiohttp.TCPConnector(limit=0, socket_factory=attentive_socket)
-        self._session = aiohttp.ClientSession(connector=connector, headers={"User-Agent": self.field_manager})
+        self._session = aiohttp.ClientSession(
+            connector=connector, headers={"User-Agent": self.field_manager}, middlewares=(once,)
+        )
         return self
 
     async def __aexit__(
@@ -128,7 +130,12 @@ class Client:
         """Give an answer piece by piece; it ends as unreachable when nothing at all comes for `silence` seconds."""
         limit = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=silence)
         async with self._answer(asked, limit) as response:
-            yield response.content.iter_any()
+            try:
+                yield response.content.iter_any()
+            finally:
+                # Left half-way, TLS would wait for a goodbye that a vanished server never says.
+                if response.connection is not None and response.connection.transport is not None:
+                    response.connection.transport.abort()
 
     @contextlib.asynccontextmanager
     async def _answer(self, asked: Request, limit: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
@@ -156,6 +163,14 @@ class Client:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             words = str(error) or type(error).__name__
             raise errors.UnreachableError(f"{asked.method} {asked.path}: {words}") from error
+
+
+async def once(asked: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Keep aiohttp from sending a PUT or DELETE again by itself, which it does after these errors only."""
+    try:
+        return await send(asked)
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise aiohttp.ClientConnectionError(str(error)) from error
 
 
 def may_repeat(asked: Request, error: errors.KubeError, failures: int) -> bool:

@@ -67,6 +67,24 @@ def test_our_own_write_is_seen_at_once_but_brings_nothing_back() -> None:
     assert store.get(Key("ns", "a")) is None
 
 
+def test_our_own_write_is_told_of_when_a_list_shows_it_first() -> None:
+    store, heard = listening(thing("a", 5), thing("b", 5))
+    store.refresh(thing("a", 7))
+    store.put(thing("a", 6))
+    store.replace([thing("a", 7), thing("b", 5)])
+    assert heard == ["a@7", "a@7"]
+    store.replace([thing("a", 7), thing("b", 5)])
+    assert heard == ["a@7", "a@7"]
+
+
+def test_our_own_write_is_told_of_once_when_the_watch_brings_it() -> None:
+    store, heard = listening(thing("a", 5))
+    store.refresh(thing("a", 7))
+    store.put(thing("a", 7))
+    store.replace([thing("a", 7)])
+    assert heard == ["a@7", "a@7"]
+
+
 def test_the_last_state_of_what_was_never_seen_is_told_too() -> None:
     store, heard = listening()
     store.remove(thing("a", 7))
