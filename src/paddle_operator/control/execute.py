@@ -1,11 +1,13 @@
 """Carries out a plan: only what is not so already, the status last and once, then the events."""
 
+import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from paddle_operator.api.manifest import Key, Manifest, annotations_of, controller_of, key_of, uid_of, version_of
 from paddle_operator.control.conditions import Condition, Truth, with_condition
@@ -23,6 +25,10 @@ FOREIGN = "NameTaken"
 FORBIDDEN = "Forbidden"
 REFUSED = "Refused"
 MOST_REMEMBERED = 50_000
+# One plan gets less than all there is, so that a job of a thousand pods does not keep the others waiting.
+AT_ONCE = 16
+AT_ONCE_PER_PLAN = 8
+Write = TypeVar("Write", Apply, Create, Patch, Delete)
 
 
 class ForeignObjectError(Exception):
@@ -55,6 +61,7 @@ class Executor:
         self._mark = mark
         self._guard = guard
         self._clock = clock
+        self._slots = asyncio.Semaphore(AT_ONCE)
         self._applied: dict[tuple[Kind, Key], Applied] = {}
 
     async def execute(self, plan: Plan) -> Outcome:
@@ -77,14 +84,22 @@ class Executor:
         return terminal or Done(plan.requeue_after)
 
     async def _write_objects(self, plan: Plan) -> None:
-        for patch in plan.patch:
-            await self._patch(patch)
-        for apply in plan.apply:
-            await self._apply(apply)
-        for create in plan.create:
-            await self._create(create)
-        for delete in plan.delete:
-            await self._delete(delete)
+        await self._write_all(self._patch, plan.patch)
+        await self._write_all(self._apply, plan.apply)
+        await self._write_all(self._create, plan.create)
+        await self._write_all(self._delete, plan.delete)
+
+    async def _write_all(self, write: Callable[[Write], Awaitable[None]], wanted: Sequence[Write]) -> None:
+        """Write them side by side; one that fails keeps no other from being written, and all end before it is told."""
+        slots = asyncio.Semaphore(AT_ONCE_PER_PLAN)
+
+        async def one(item: Write) -> None:
+            async with slots, self._slots:
+                await write(item)
+
+        results = await asyncio.gather(*map(one, wanted), return_exceptions=True)
+        if failures := [result for result in results if result is not None]:
+            raise most_telling(failures)
 
     async def _patch(self, patch: Patch) -> None:
         observed = self._cached(patch.kind, patch.key)
@@ -189,6 +204,11 @@ class Executor:
             raise ForeignObjectError(
                 f"{kind.kind} {key_of(observed)} exists and is not ours: rename or delete it, or choose another name"
             )
+
+
+def most_telling(failures: Sequence[BaseException]) -> BaseException:
+    """Give the first in the order of the plan; what ends all trying counts only when nothing else is to be tried."""
+    return next((failure for failure in failures if not isinstance(failure, errors.InvalidError)), failures[0])
 
 
 def in_the_way(error: Exception) -> Terminal:
