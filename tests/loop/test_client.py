@@ -3,6 +3,8 @@
 import asyncio
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
 from paddle_operator.kube import client as wire
@@ -10,8 +12,8 @@ from paddle_operator.kube import errors
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
-from paddle_operator.kube.credentials import Proof
-from paddle_operator.kube.request import Preconditions, Scope
+from paddle_operator.kube.credentials import Fixed, Proof
+from paddle_operator.kube.request import Preconditions, Request, Scope
 from support.fakeapi import FakeApi
 from support.family import CONFIG_MAPS
 
@@ -78,6 +80,25 @@ async def test_reading_and_applying_are_sent_again(api: FakeApi, client: Client)
     api.fail("GET", PLURAL, 2, 503)
     await client.apply(CONFIG_MAPS, config_map(key="value"))
     assert (await client.get(CONFIG_MAPS, KEY))["data"] == {"key": "value"}
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "POST"])
+async def test_a_write_whose_connection_breaks_is_not_sent_again(method: str) -> None:
+    """Nor by the HTTP library, which repeats some methods by itself."""
+    asked: list[str] = []
+
+    async def hang_up(received: web.Request) -> web.Response:
+        asked.append(received.method)
+        assert received.transport is not None
+        received.transport.close()
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", hang_up)
+    async with TestServer(app) as server, Client(Config(str(server.make_url("")), Fixed()), "tester") as client:
+        with pytest.raises(errors.UnreachableError, match=f"{method} .*: Server disconnected"):
+            await client.send(Request(method, "/api/v1/namespaces/default/configmaps/one"))
+    assert asked == [method]
 
 
 async def test_a_server_that_is_not_there_is_unreachable(api: FakeApi, client: Client) -> None:

@@ -1,6 +1,7 @@
 """Of several managers one acts; the next one starts only after the last has stopped."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -49,9 +50,8 @@ async def test_who_cannot_renew_stops_before_another_starts(api: FakeApi, client
     async with Client(api.config, "second") as other:
         second._client = other
         waiting = asyncio.create_task(second.acquire())
-        first._client = Client(api.config, "cut off")
+        first._client = Client(replace(api.config, server="http://127.0.0.1:1"), "cut off")
         await first._client.__aenter__()
-        first._client.config = type(api.config)("http://127.0.0.1:1", api.config.credentials)
         await asyncio.wait_for(waiting, 5)
         started_at = loop.time()
         await first._client.__aexit__(None, None, None)
