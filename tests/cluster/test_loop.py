@@ -1,4 +1,4 @@
-"""The client and the loop on the real API server: the same controller as in tests/loop."""
+"""The loop on the real API server: the same controller as in tests/loop."""
 
 import os
 import signal
@@ -15,11 +15,7 @@ from localkube import faults
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from localkube.waiting import wait_until
-from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
-from paddle_operator.kube import config, errors
-from paddle_operator.kube.client import Client
-from paddle_operator.kube.request import PODS, Preconditions, Scope
-from support import family, workloads
+from support import family
 from support.familymanager import LEASE
 
 TESTS = Path(__file__).parents[1]
@@ -235,42 +231,3 @@ def test_a_killed_api_server_is_found_again_and_nothing_is_missed(
     grow(namespace, "eve")
     assert process.poll() is None
     assert namespace.get(f"lease/{LEASE}")["spec"]["leaseTransitions"] == 0
-
-
-async def test_the_real_server_refuses_and_pages_as_the_fake_one(kube: Cluster, namespace: Kubectl) -> None:
-    def config_map(name: str, **data: str) -> Manifest:
-        return {"metadata": {"name": name, "namespace": namespace.namespace}, "data": data}
-
-    key = Key(namespace.namespace, "one")
-    async with Client(config.load(str(kube.paths.kubeconfig)), "tester") as client:
-        made = await client.create(family.CONFIG_MAPS, config_map("one", text="a\x85b\u2028c"))
-        assert (await client.get(family.CONFIG_MAPS, key))["data"] == {"text": "a\x85b\u2028c"}
-        with pytest.raises(errors.AlreadyExistsError):
-            await client.create(family.CONFIG_MAPS, config_map("one"))
-        with pytest.raises(errors.InvalidError):
-            await client.create(family.CONFIG_MAPS, config_map("Not A Name"))
-        with pytest.raises(errors.NotFoundError):
-            await client.get(family.CONFIG_MAPS, Key(namespace.namespace, "missing"))
-        with pytest.raises(errors.ConflictError):
-            await client.delete(family.CONFIG_MAPS, key, Preconditions("another"))
-        applied = await client.apply(family.CONFIG_MAPS, config_map("one", more="yes"))
-        assert applied["data"] == {"text": "a\x85b\u2028c", "more": "yes"}
-        again = await client.apply(family.CONFIG_MAPS, config_map("one", more="yes"))
-        assert version_of(again) == version_of(applied), "applying the same changes nothing"
-        with pytest.raises(errors.ConflictError):
-            await client.replace(family.CONFIG_MAPS, made)
-        for number in range(7):
-            await client.create(family.CONFIG_MAPS, config_map(f"page-{number}"))
-        listing = await client.list(
-            Scope(family.CONFIG_MAPS, namespace.namespace, fields="metadata.name!=kube-root-ca.crt"), 3
-        )
-        assert len(listing.items) == 8
-        await client.delete(family.CONFIG_MAPS, key, Preconditions(uid_of(made)))
-
-
-async def test_a_pods_log_is_read(kube: Cluster, namespace: Kubectl) -> None:
-    namespace.apply(workloads.pod("talker", workloads.pod_spec("echo", "hello", restartPolicy="Never")))
-    namespace.wait("jsonpath={.status.phase}=Succeeded", "pod/talker")
-    async with Client(config.load(str(kube.paths.kubeconfig)), "tester") as client:
-        assert await client.pod_log(Key(namespace.namespace, "talker")) == "hello\n"
-        assert PODS.kind == (await client.get(PODS, Key(namespace.namespace, "talker")))["kind"]

@@ -58,6 +58,10 @@ class InvalidError(ApiError):
     """The object breaks its schema or a rule; sending it again cannot help."""
 
 
+class NotRunningError(ApiError):
+    """The container that a command is for does not run: not yet, or no longer."""
+
+
 class TooManyRequestsError(ApiError): ...
 
 
