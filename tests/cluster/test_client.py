@@ -1,15 +1,22 @@
 """The client on the real API server: what it refuses, and what only a real one can do."""
 
-import pytest
+import shutil
+from pathlib import Path
 
+import pytest
+import yaml
+
+from localkube import pki
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
-from paddle_operator.kube import command, config, errors
+from paddle_operator.kube import command, config, errors, request, tls
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.command import Ended, Limits
-from paddle_operator.kube.request import PODS, Preconditions, Scope
+from paddle_operator.kube.request import PODS, Kind, Preconditions, Request, Scope
 from support import family, workloads
+
+REVIEWS = Kind("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False)
 
 
 async def test_the_real_server_refuses_and_pages_as_the_fake_one(kube: Cluster, namespace: Kubectl) -> None:
@@ -98,3 +105,32 @@ async def test_why_a_command_does_not_run_is_told(kube: Cluster, namespace: Kube
         assert isinstance(await refusal("mixed", "ended"), errors.NotRunningError)
         assert isinstance(await refusal("over"), errors.NotRunningError)
         assert isinstance(await refusal("homeless"), errors.NotRunningError)
+
+
+async def test_a_renewed_certificate_makes_us_somebody_else(
+    kube: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls, "LOOK_AGAIN", 0.0)
+    for name in ("ca.crt", "ca.key"):
+        shutil.copyfile(kube.paths.pki / name, tmp_path / name)
+    pki.ensure(tmp_path, [pki.Subject("ada", "ada"), pki.Subject("eve", "eve")])
+
+    def become(user: str) -> None:
+        for end in ("crt", "key"):
+            shutil.copyfile(tmp_path / f"{user}.{end}", tmp_path / f"user.{end}")
+
+    become("ada")
+    content = {
+        "current-context": "here",
+        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": kube.spec.server, "certificate-authority": "ca.crt"}}],
+        "users": [{"name": "u", "user": {"client-certificate": "user.crt", "client-key": "user.key"}}],
+    }
+    (tmp_path / "config").write_text(yaml.safe_dump(content))
+    asked = Request("POST", REVIEWS.collection(), body=request.encode(REVIEWS.identity))
+    async with Client(config.load(str(tmp_path / "config")), "tester") as client:
+        assert (await client.send(asked))["status"]["userInfo"]["username"] == "ada"
+        with pytest.raises(errors.ForbiddenError, match='User "ada" cannot'):
+            await command.run(client, Key("default", "any"), ["true"])
+        become("eve")
+        assert (await client.send(asked))["status"]["userInfo"]["username"] == "eve"

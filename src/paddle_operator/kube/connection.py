@@ -91,7 +91,7 @@ class Connection:
         if self._session is None:
             raise RuntimeError("the client is used outside of its `async with`")
         proof = await self._config.credentials.proof()
-        tls = proof.tls or self._config.tls or True
+        tls = self._config.tls.context(proof.pair) if self._config.tls else True
         try:
             yield Way(self._session, self._config.server + asked.path, {**asked.headers, **proof.headers}, tls)
         except errors.UnauthorizedError:
