@@ -30,6 +30,7 @@ class Store:
         self._indexes = dict(indexes or {})
         self._objects: dict[Key, Manifest] = {}
         self._entries: dict[str, dict[str, set[Key]]] = {name: defaultdict(set) for name in self._indexes}
+        self._filed: dict[Key, list[tuple[str, str]]] = {}
         self._listeners: list[Listener] = []
 
     def __len__(self) -> int:
@@ -48,9 +49,9 @@ class Store:
     def add_index(self, name: str, index: Index) -> None:
         self._indexes[name] = index
         self._entries[name] = defaultdict(set)
-        for key, manifest in self._objects.items():
-            for value in index(manifest):
-                self._entries[name][value].add(key)
+        for key, filed in self._filed.items():
+            filed[:] = [(other, value) for other, value in filed if other != name]
+            self._file(key, name)
 
     def listen(self, listener: Listener) -> None:
         """Be told of each object that changed: as it was, as it is, and as it was when it went."""
@@ -88,23 +89,26 @@ class Store:
 
     def _set(self, was: Manifest | None, now: Manifest | None) -> None:
         if was is not None:
-            self._move(was, present=False)
-            del self._objects[key_of(was)]
+            self._forget(key_of(was))
         if now is not None:
-            self._objects[key_of(now)] = now
-            self._move(now, present=True)
+            key = key_of(now)
+            self._objects[key], self._filed[key] = now, []
+            for name in self._indexes:
+                self._file(key, name)
 
-    def _move(self, manifest: Manifest, *, present: bool) -> None:
-        key = key_of(manifest)
-        for name, index in self._indexes.items():
-            for value in index(manifest):
-                keys = self._entries[name][value]
-                if present:
-                    keys.add(key)
-                else:
-                    keys.discard(key)
-                    if not keys:
-                        del self._entries[name][value]
+    def _file(self, key: Key, name: str) -> None:
+        for value in self._indexes[name](self._objects[key]):
+            self._entries[name][value].add(key)
+            self._filed[key].append((name, value))
+
+    def _forget(self, key: Key) -> None:
+        """Go by what was noted, not by what the index says now: it may have changed its mind."""
+        del self._objects[key]
+        for name, value in self._filed.pop(key):
+            keys = self._entries[name][value]
+            keys.discard(key)
+            if not keys:
+                del self._entries[name][value]
 
     def _tell(self, *manifests: Manifest | None) -> None:
         for manifest in manifests:

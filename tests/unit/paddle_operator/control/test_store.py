@@ -41,6 +41,18 @@ def test_indexes_follow_every_change() -> None:
     assert names(store.find("all", "x")) == ["b"]
 
 
+def test_an_index_that_changes_its_mind_leaves_nothing_behind() -> None:
+    store, _ = listening(thing("a"))
+    said = ["x", "x", "y"]
+    store.add_index("fickle", lambda _: said)
+    said[:] = ["z"]
+    store.add_index("app", lambda _: said)
+    assert (names(store.find("fickle", "x")), names(store.find("app", "z"))) == (["a"], ["a"])
+    store.remove(thing("a"))
+    assert [dict(entries) for entries in store._entries.values()] == [{}, {}, {}]
+    assert store._filed == {}
+
+
 def test_a_replacement_tells_of_what_came_changed_and_went_and_of_nothing_else() -> None:
     store, heard = listening(thing("same"), thing("changed"), thing("gone"), thing("reborn"))
     seen: list[int] = []
