@@ -7,8 +7,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
+from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.kube import client as wire
-from paddle_operator.kube import errors
+from paddle_operator.kube import command, errors
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
@@ -73,6 +74,30 @@ async def test_the_servers_wish_to_wait_is_obeyed(api: FakeApi, client: Client) 
     started = asyncio.get_running_loop().time()
     await client.create(CONFIG_MAPS, config_map())
     assert asyncio.get_running_loop().time() - started >= 0.99
+
+
+async def test_who_may_not_write_any_more_does_not_send_again_either(api: FakeApi, client: Client) -> None:
+    """As a manager that lost the lease while it waited to try once more."""
+    may_write = [True, True, False]
+
+    def guard() -> None:
+        if not may_write.pop(0):
+            raise LeadershipLostError("lost")
+
+    api.fail("PATCH", PLURAL, 10, 500, "InternalError")
+    with pytest.raises(LeadershipLostError):
+        await client.guarded(guard).apply(CONFIG_MAPS, config_map())
+    assert (api.requests["PATCH"], may_write) == (2, [])
+
+
+async def test_who_may_not_write_may_still_read(client: Client) -> None:
+    def guard() -> None:
+        raise LeadershipLostError("lost")
+
+    assert (await client.guarded(guard).list(Scope(CONFIG_MAPS))).items == []
+    with pytest.raises(LeadershipLostError):
+        await command.run(client.guarded(guard), KEY, ["true"])
+    await client.create(CONFIG_MAPS, config_map())
 
 
 async def test_reading_and_applying_are_sent_again(api: FakeApi, client: Client) -> None:

@@ -1,7 +1,7 @@
 """A plan is written in its order: what belongs together side by side, each write for itself, the status last."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -52,8 +52,8 @@ async def held(api: FakeApi) -> AsyncIterator[Held]:
         yield opened
 
 
-def executor(client: Client, guard: Callable[[], None] = lambda: None) -> Executor:
-    return Executor(client, {}, Recorder(client, "tester"), MARK, guard)
+def executor(client: Client) -> Executor:
+    return Executor(client, {}, Recorder(client, "tester"), MARK)
 
 
 def config_map(name: str) -> Manifest:
@@ -160,7 +160,7 @@ async def test_who_loses_the_lease_half_way_writes_nothing_more(api: FakeApi, cl
     parent = api.put("parents", family.parent("ada"))
     plan = Plan(apply=applying(*(f"map-{number:02}" for number in range(40))), status=status_of(parent))
     with pytest.raises(LeadershipLostError):
-        await executor(client, guard).execute(plan)
+        await executor(client.guarded(guard)).execute(plan)
     assert 2 <= len(api.writes) < 2 + execute.AT_ONCE_PER_PLAN, "only what was on its way arrived"
     assert "status" not in api.get("parents", "default", "ada")
 

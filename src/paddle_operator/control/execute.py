@@ -44,7 +44,7 @@ class Applied:
 
 
 class Executor:
-    """`mark` is the annotation that says what we applied last; `guard` raises when we may not write any more."""
+    """`mark` is the annotation that says what we applied last."""
 
     def __init__(
         self,
@@ -52,14 +52,12 @@ class Executor:
         stores: Mapping[Kind, Store],
         recorder: Recorder,
         mark: str,
-        guard: Callable[[], None] = lambda: None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._client = client
         self._stores = stores
         self._recorder = recorder
         self._mark = mark
-        self._guard = guard
         self._clock = clock
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._applied: dict[tuple[Kind, Key], Applied] = {}
@@ -105,7 +103,6 @@ class Executor:
         observed = self._cached(patch.kind, patch.key)
         if observed is not None and covers(observed, patch.change):
             return
-        self._guard()
         self._learn(patch.kind, await self._client.patch(patch.kind, patch.key, patch.change))
         _log_change("patched", patch.kind, patch.key)
 
@@ -117,7 +114,6 @@ class Executor:
             self._refuse_foreign(kind, observed, apply.manifest)
             if self._is_applied(kind, observed, apply.manifest, digest):
                 return
-        self._guard()
         written = await self._client.apply(kind, marked(apply.manifest, self._mark, digest))
         if len(self._applied) >= MOST_REMEMBERED:
             self._applied.clear()
@@ -136,7 +132,6 @@ class Executor:
         if (observed := self._cached(kind, key)) is not None:
             self._refuse_foreign(kind, observed, create.manifest)
             return
-        self._guard()
         try:
             await self._client.create(kind, marked(create.manifest, self._mark, digest_of(create.manifest)))
         except errors.AlreadyExistsError:
@@ -146,7 +141,6 @@ class Executor:
         _log_change("created", kind, key)
 
     async def _delete(self, delete: Delete) -> None:
-        self._guard()
         try:
             await self._client.delete(delete.kind, delete.key, delete.preconditions, delete.propagation)
         except errors.NotFoundError:
@@ -170,7 +164,6 @@ class Executor:
         metadata = {"name": key.name, "uid": uid_of(wanted.observed)}
         if key.namespace:
             metadata["namespace"] = key.namespace
-        self._guard()
         try:
             written = await self._client.apply(
                 wanted.kind, {"metadata": metadata, "status": status}, subresource="status"

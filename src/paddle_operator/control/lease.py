@@ -53,7 +53,7 @@ class Elector:
         return self._clock() < self._renewed_at + self._timing.renew_deadline
 
     def check(self) -> None:
-        """Raise if we may not act; asked before every write, since a paused process wakes up late."""
+        """Raise if we may not act."""
         if not self.holds:
             raise LeadershipLostError(f"{self.identity} no longer holds the lease {self._key}")
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
+import copy
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -35,7 +36,14 @@ class Client:
     def __init__(self, config: Config, field_manager: str, timeout: float = TIMEOUT) -> None:
         self.connection = Connection(config, field_manager)
         self.field_manager = field_manager
+        self.guard: Callable[[], None] = lambda: None
         self._timeout = timeout
+
+    def guarded(self, guard: Callable[[], None]) -> Self:
+        """Give a client on the same connection that asks `guard` before each sending of what may change something."""
+        client = copy.copy(self)
+        client.guard = guard
+        return client
 
     async def __aenter__(self) -> Self:
         await self.connection.open()
@@ -110,6 +118,8 @@ class Client:
             await asyncio.sleep(delay)
 
     async def _once(self, asked: Request) -> bytes:
+        if asked.method != "GET":
+            self.guard()
         limit = aiohttp.ClientTimeout(total=self._timeout, sock_connect=CONNECT_TIMEOUT)
         async with self.connection.answer(asked, limit) as response:
             return await response.read()

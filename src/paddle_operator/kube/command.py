@@ -68,6 +68,7 @@ async def run(
 ) -> Ended:
     """Run it once, never again; one that takes too long is left, and may still be running in its container."""
     asked = request.pod_exec(key, argv, container, stdin=stdin is not None)
+    client.guard()
     protocols = [WITH_END] if stdin is not None else [WITH_END, WITHOUT_END]
     try:
         async with (
