@@ -4,6 +4,7 @@ import asyncio
 import copy
 import dataclasses
 import logging
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -191,12 +192,23 @@ async def test_what_the_server_calls_invalid_is_told_and_not_tried_again(api: Fa
         assert manager.metrics._retries.labels("family")._value.get() == 0
 
 
+async def defect() -> None:
+    raise ZeroDivisionError("a defect")
+
+
+async def wait_for_what_is_cancelled() -> None:
+    waiting = asyncio.create_task(asyncio.Event().wait())
+    waiting.cancel()
+    await waiting
+
+
+@pytest.mark.parametrize("fail", [defect, wait_for_what_is_cancelled])
 async def test_a_defect_in_one_reconcile_does_not_stop_the_others(
-    api: FakeApi, managing: Managing, caplog: pytest.LogCaptureFixture
+    api: FakeApi, managing: Managing, caplog: pytest.LogCaptureFixture, fail: Callable[[], Awaitable[None]]
 ) -> None:
     async def brittle(world: World, key: Key) -> Outcome:
         if key.name == "bad":
-            raise ZeroDivisionError("a defect")
+            await fail()
         return await family.reconcile(world, key)
 
     api.put("parents", family.parent("bad"))

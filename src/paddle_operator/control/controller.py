@@ -78,10 +78,15 @@ class Controller:
 
 
 @contextlib.contextmanager
-def contained(failed: Callable[[Exception], None]) -> Iterator[None]:
+def contained(failed: Callable[[BaseException], None]) -> Iterator[None]:
     """Hand any failure to `failed` and go on: what one object breaks must not stop the others."""
     try:
         yield
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        failed(error)  # something that was waited for is cancelled, not we
     except Exception as error:  # noqa: BLE001 the one place where nothing may get through
         failed(error)
 
@@ -92,16 +97,17 @@ class Loop:
         self.queue = queue or Queue()
         self._world = world
         self._metrics = metrics
+        self._sources: list[tuple[Store, Callable[[Manifest], None]]] = []
         self._warned: set[tuple[str, Key]] = set()
         metrics.add_controller(controller.name, lambda: self.queue.depth)
 
     def connect(self, caches: Caches) -> None:
-        """Watch what the controller asks for; from now on changes come into the queue."""
+        """Watch what the controller asks for."""
         for trigger in self.controller.triggers:
             store = caches.watch(trigger.kind, trigger.labels)
             for name, index in trigger.indexes.items():
                 store.add_index(name, self._guarded(f"index {name}", index))
-            store.listen(self._listener(trigger))
+            self._sources.append((store, self._listener(trigger)))
 
     def _listener(self, trigger: Trigger) -> Callable[[Manifest], None]:
         keys = self._guarded(f"keys of {trigger.kind.plural}", trigger.keys)
@@ -125,7 +131,7 @@ class Loop:
 
         return values
 
-    def _leave_out(self, what: str, key: Key, error: Exception) -> None:
+    def _leave_out(self, what: str, key: Key, error: BaseException) -> None:
         """Tell it once for each object, count it each time."""
         self._metrics.left_out(self.controller.name)
         if (what, key) in self._warned:
@@ -144,15 +150,21 @@ class Loop:
 
     async def run(self, stop: asyncio.Event, grace: float = GRACE) -> None:
         """Work until asked to stop; what is in work then may end, but not for longer than `grace`."""
-        workers = [asyncio.create_task(self._work()) for _ in range(self.controller.workers)]
-        try:
+        self._begin()
+        async with asyncio.TaskGroup() as group:
+            workers = [group.create_task(self._work()) for _ in range(self.controller.workers)]
             await stop.wait()
             self.queue.close()
             await asyncio.wait(workers, timeout=grace)
-        finally:
             for worker in workers:
                 worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+
+    def _begin(self) -> None:
+        """Look at all there is, and from now on at what changes; who only waits to lead keeps no keys."""
+        for store, changed in self._sources:
+            store.listen(changed)
+            for manifest in store:
+                changed(manifest)
 
     async def _work(self) -> None:
         while (key := await self.queue.get()) is not None:
@@ -176,7 +188,7 @@ class Loop:
         if outcome.look_again is not None:
             self.queue.add(key, outcome.look_again)
 
-    def _put_back(self, key: Key, started: float, error: Exception) -> None:
+    def _put_back(self, key: Key, started: float, error: BaseException) -> None:
         self._count("error", started)
         delay = self.queue.retry(key)
         self._metrics.retried(self.controller.name)

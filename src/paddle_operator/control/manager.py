@@ -107,6 +107,7 @@ class Manager:
         try:
             await asyncio.wait([working, keeping], return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
+                keeping.result()
                 raise LeadershipLostError(
                     f"the lease {self._settings.election and self._settings.election.lease} is lost"
                 )
