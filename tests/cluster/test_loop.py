@@ -15,6 +15,9 @@ from localkube import faults
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from localkube.waiting import wait_until
+from paddle_operator.kube import config, request
+from paddle_operator.kube.client import Client
+from paddle_operator.kube.request import Request
 from support import family
 from support.familymanager import LEASE
 
@@ -105,7 +108,8 @@ def start(kube: Cluster, namespace: Kubectl, tmp_path: Path) -> Iterator[Start]:
             identity,
         ]
         with (tmp_path / f"{identity}.log").open("wb") as log:
-            process = subprocess.Popen(argv, cwd=TESTS, stderr=log, env={**os.environ, "PYTHONPATH": str(TESTS)})
+            path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+            process = subprocess.Popen(argv, cwd=TESTS, stderr=log, env={**os.environ, "PYTHONPATH": path})
         started.append(process)
         return process
 
@@ -197,6 +201,23 @@ def test_a_leader_that_was_paused_does_not_act_beside_its_heir(namespace: Kubect
     assert first.wait(20) != 0
     assert holder(namespace) == "manager-2"
     grow(namespace, "eve")
+
+
+async def test_an_object_of_absurd_depth_stops_nobody(kube: Cluster, namespace: Kubectl, start: Start) -> None:
+    """The API server takes it, since the schema is open there: in a list, then in a watch."""
+
+    async def grow_deep(name: str) -> None:
+        manifest = request.encode(family.parent(name, namespace.namespace, children=1, value="here"))
+        deep = manifest.replace(b'"spec":{', b'"spec":{"deep":' + b'{"a":[' * 4000 + b"1" + b"]}" * 4000 + b",")
+        async with Client(config.load(str(kube.paths.kubeconfig)), "tester") as client:
+            await client.send(Request("POST", family.PARENTS.collection(namespace.namespace), body=deep))
+
+    await grow_deep("before")
+    process = start("manager-1")
+    wait_until(lambda: child_names(namespace, "before") == ["before-0"], 60, "nothing grows")
+    await grow_deep("after")
+    wait_until(lambda: child_names(namespace, "after") == ["after-0"], 60, "nothing grows any more")
+    assert process.poll() is None
 
 
 def test_the_command_leads_answers_probes_and_lets_go(kube: Cluster, namespace: Kubectl, free_port: int) -> None:

@@ -77,8 +77,8 @@ class Store:
 
     def remove(self, manifest: Manifest) -> None:
         was = self._objects.get(key_of(manifest))
-        if was is not None:
-            self._set(was, None)
+        if was is not None and (uid_of(was) == uid_of(manifest) or not _precedes(manifest, was)):
+            self._set(was, None)  # and not when it is an earlier object of this name that went
         self._tell(was, manifest)
 
     def refresh(self, manifest: Manifest) -> None:
@@ -119,9 +119,11 @@ class Store:
 
 def is_older(manifest: Manifest, than: Manifest) -> bool:
     """Compare two states of one object; versions that are no numbers cannot be compared."""
-    if uid_of(manifest) != uid_of(than):
-        return False
-    first, second = version_of(manifest), version_of(than)
+    return uid_of(manifest) == uid_of(than) and _precedes(manifest, than)
+
+
+def _precedes(manifest: Manifest, other: Manifest) -> bool:
+    first, second = version_of(manifest), version_of(other)
     return first.isdecimal() and second.isdecimal() and int(first) < int(second)
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import copy
-import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -12,7 +11,7 @@ from typing import Self
 import aiohttp
 
 from paddle_operator.api.manifest import Key, Manifest
-from paddle_operator.kube import errors, request
+from paddle_operator.kube import document, errors, request
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.connection import CONNECT_TIMEOUT, Connection
@@ -151,7 +150,7 @@ def pause_after(error: errors.KubeError, failures: int) -> float:
 
 def decode(body: bytes) -> Manifest:
     try:
-        answer = json.loads(body)
+        answer = document.parse(body)
     except ValueError as error:
         raise errors.UnreachableError(f"the answer is not JSON: {body[:100]!r}") from error
     if not isinstance(answer, dict):

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -10,7 +9,7 @@ from enum import IntEnum
 import aiohttp
 
 from paddle_operator.api.manifest import Key, Manifest
-from paddle_operator.kube import errors, request
+from paddle_operator.kube import document, errors, request
 from paddle_operator.kube.client import Client
 
 # The older one has no way to say that the input ends.
@@ -129,7 +128,7 @@ async def _heard(socket: Socket, most: int) -> Ended:
 
 def _status(data: bytes) -> Manifest:
     try:
-        status = json.loads(data)
+        status = document.parse(data)
     except ValueError:
         status = None
     return status if isinstance(status, dict) else {"message": data.decode(errors="replace")}

@@ -1,7 +1,6 @@
 """Carries one request to the API server and its answer back, with what proves who we are."""
 
 import contextlib
-import json
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterable
@@ -11,7 +10,7 @@ from http import HTTPStatus
 import aiohttp
 from aiohttp.connector import AddrInfoType
 
-from paddle_operator.kube import errors
+from paddle_operator.kube import document, errors
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.request import Request
 
@@ -119,7 +118,7 @@ def refusal(code: int, body: bytes, retry_after: str | None) -> errors.ApiError:
     """Read the Status that the API server sends; a proxy in between sends anything."""
     seconds = float(retry_after) if retry_after and retry_after.isdecimal() else None
     try:
-        status = json.loads(body)
+        status = document.parse(body)
     except ValueError:
         status = None
     if not isinstance(status, dict) or status.get("kind") != "Status":

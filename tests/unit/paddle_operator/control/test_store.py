@@ -70,6 +70,14 @@ def test_an_older_state_does_not_come_back() -> None:
     assert store.get(Key("ns", "a")) == thing("a", 3, uid="another")
 
 
+def test_the_end_of_an_earlier_object_does_not_end_the_one_there_is() -> None:
+    store, heard = listening(thing("a", 9, uid="second"))
+    store.remove(thing("a", 8, uid="first"))
+    assert (store.get(Key("ns", "a")), heard) == (thing("a", 9, uid="second"), ["a@9", "a@8"])
+    store.remove(thing("a", 10, uid="third"))
+    assert store.get(Key("ns", "a")) is None
+
+
 def test_our_own_write_is_seen_at_once_but_brings_nothing_back() -> None:
     store, heard = listening(thing("a", 5))
     store.refresh(thing("a", 6))
