@@ -13,6 +13,7 @@ from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
 from paddle_operator.kube import command, config, errors, request, tls
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.command import Ended, Limits
+from paddle_operator.kube.events import Event, Recorder
 from paddle_operator.kube.request import PODS, Kind, Preconditions, Request, Scope
 from support import family, workloads
 
@@ -48,6 +49,20 @@ async def test_the_real_server_refuses_and_pages_as_the_fake_one(kube: Cluster, 
         )
         assert len(listing.items) == 8
         await client.delete(family.CONFIG_MAPS, key, Preconditions(uid_of(made)))
+
+
+async def test_the_real_server_takes_every_event(kube: Cluster, namespace: Kubectl) -> None:
+    about = {**family.parent("a" * 199 + "-b", namespace.namespace), "spec": {}}
+    about["metadata"] |= {"uid": "u-1"}
+    async with Client(config.load(str(kube.paths.kubeconfig)), "tester") as client:
+        for _ in range(2):
+            told = Recorder(client, "tester")
+            for _ in range(2):
+                told.record(Event(about, "Long" * 100, "\u6f22" * 3000))
+                await told.flush()
+    (event,) = namespace.items("events")
+    assert (event["count"], event["metadata"]["name"][:200]) == (4, "a" * 199 + ".")
+    assert (event["message"], event["reason"]) == ("\u6f22" * 341, "Long" * 32)
 
 
 async def test_a_pods_log_is_read(kube: Cluster, namespace: Kubectl) -> None:

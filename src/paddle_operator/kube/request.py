@@ -198,7 +198,8 @@ def pod_exec(key: Key, argv: Sequence[str], container: str = "", *, stdin: bool 
 
 
 def encode(body: Manifest | Operations) -> bytes:
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+    # Half of a letter, as a program's output may have it, becomes a question mark.
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
 
 
 def _placed(kind: Kind, manifest: Manifest) -> Key:

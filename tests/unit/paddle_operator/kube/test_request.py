@@ -122,6 +122,10 @@ def test_a_command_is_asked_for_word_by_word() -> None:
     }  # fmt: skip
 
 
+def test_half_a_letter_spoils_no_request() -> None:
+    assert request.encode({"a": "x\ud800y", "b": "\u2028"}) == '{"a":"x?y","b":"\u2028"}'.encode()
+
+
 def test_building_requests_touches_nothing_outside() -> None:
     imported = {
         name.split(".")[0]
