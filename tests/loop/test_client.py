@@ -3,15 +3,18 @@
 import asyncio
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
+from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.kube import client as wire
-from paddle_operator.kube import errors
+from paddle_operator.kube import command, errors
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
-from paddle_operator.kube.credentials import Proof
-from paddle_operator.kube.request import Preconditions, Scope
+from paddle_operator.kube.credentials import Fixed, Proof
+from paddle_operator.kube.request import Preconditions, Request, Scope
 from support.fakeapi import FakeApi
 from support.family import CONFIG_MAPS
 
@@ -73,11 +76,54 @@ async def test_the_servers_wish_to_wait_is_obeyed(api: FakeApi, client: Client) 
     assert asyncio.get_running_loop().time() - started >= 0.99
 
 
+async def test_who_may_not_write_any_more_does_not_send_again_either(api: FakeApi, client: Client) -> None:
+    """As a manager that lost the lease while it waited to try once more."""
+    may_write = [True, True, False]
+
+    def guard() -> None:
+        if not may_write.pop(0):
+            raise LeadershipLostError("lost")
+
+    api.fail("PATCH", PLURAL, 10, 500, "InternalError")
+    with pytest.raises(LeadershipLostError):
+        await client.guarded(guard).apply(CONFIG_MAPS, config_map())
+    assert (api.requests["PATCH"], may_write) == (2, [])
+
+
+async def test_who_may_not_write_may_still_read(client: Client) -> None:
+    def guard() -> None:
+        raise LeadershipLostError("lost")
+
+    assert (await client.guarded(guard).list(Scope(CONFIG_MAPS))).items == []
+    with pytest.raises(LeadershipLostError):
+        await command.run(client.guarded(guard), KEY, ["true"])
+    await client.create(CONFIG_MAPS, config_map())
+
+
 async def test_reading_and_applying_are_sent_again(api: FakeApi, client: Client) -> None:
     api.fail("PATCH", PLURAL, 2, 500, "InternalError")
     api.fail("GET", PLURAL, 2, 503)
     await client.apply(CONFIG_MAPS, config_map(key="value"))
     assert (await client.get(CONFIG_MAPS, KEY))["data"] == {"key": "value"}
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "POST"])
+async def test_a_write_whose_connection_breaks_is_not_sent_again(method: str) -> None:
+    """Nor by the HTTP library, which repeats some methods by itself."""
+    asked: list[str] = []
+
+    async def hang_up(received: web.Request) -> web.Response:
+        asked.append(received.method)
+        assert received.transport is not None
+        received.transport.close()
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", hang_up)
+    async with TestServer(app) as server, Client(Config(str(server.make_url("")), Fixed()), "tester") as client:
+        with pytest.raises(errors.UnreachableError, match=f"{method} .*: Server disconnected"):
+            await client.send(Request(method, "/api/v1/namespaces/default/configmaps/one"))
+    assert asked == [method]
 
 
 async def test_a_server_that_is_not_there_is_unreachable(api: FakeApi, client: Client) -> None:

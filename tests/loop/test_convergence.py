@@ -4,11 +4,12 @@ import asyncio
 import copy
 import dataclasses
 import logging
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from paddle_operator.api.manifest import Key, Manifest
-from paddle_operator.control.controller import Controller, World
+from paddle_operator.control.controller import Controller, Trigger, World
 from paddle_operator.control.manager import Manager
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Create, Plan, Status
@@ -187,12 +188,23 @@ async def test_what_the_server_calls_invalid_is_told_and_not_tried_again(api: Fa
         assert manager.metrics._retries.labels("family")._value.get() == 0
 
 
+async def defect() -> None:
+    raise ZeroDivisionError("a defect")
+
+
+async def wait_for_what_is_cancelled() -> None:
+    waiting = asyncio.create_task(asyncio.Event().wait())
+    waiting.cancel()
+    await waiting
+
+
+@pytest.mark.parametrize("fail", [defect, wait_for_what_is_cancelled])
 async def test_a_defect_in_one_reconcile_does_not_stop_the_others(
-    api: FakeApi, managing: Managing, caplog: pytest.LogCaptureFixture
+    api: FakeApi, managing: Managing, caplog: pytest.LogCaptureFixture, fail: Callable[[], Awaitable[None]]
 ) -> None:
     async def brittle(world: World, key: Key) -> Outcome:
         if key.name == "bad":
-            raise ZeroDivisionError("a defect")
+            await fail()
         return await family.reconcile(world, key)
 
     api.put("parents", family.parent("bad"))
@@ -202,6 +214,43 @@ async def test_a_defect_in_one_reconcile_does_not_stop_the_others(
         await eventually(lambda: manager.metrics._retries.labels("family")._value.get() >= 2)
     told = [record for record in caplog.records if "key=default/bad" in record.getMessage()]
     assert all(record.exc_info and record.levelno == logging.WARNING for record in told)
+
+
+def no_keys(manifest: Manifest) -> list[Key]:
+    return [Key("default", manifest["data"]["nowhere"])]
+
+
+def odd_values(manifest: Manifest) -> list[str]:
+    return [manifest["data"]]  # a dictionary, which nothing can be filed under
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Trigger(CONFIG_MAPS, no_keys, labels=f"{family.LABEL}=yes"),
+        Trigger(CONFIG_MAPS, lambda _: [], f"{family.LABEL}=yes", indexes={"odd": odd_values}),
+    ],
+    ids=["the keys of a change", "an index"],
+)
+async def test_an_object_that_a_controllers_own_function_cannot_read_stops_nobody(
+    api: FakeApi, managing: Managing, broken: Trigger, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def idle(_: World, __: Key) -> Outcome:
+        return Done()
+
+    async with managing([FAMILY, Controller("brittle", (broken,), idle)]) as manager:
+        api.put("parents", family.parent("ada"))
+        await grown(api, manager)
+        api.remove("configmaps", Key("default", "ada-1"))
+        await eventually(lambda: api.names("configmaps") == CHILDREN)
+        await eventually(lambda: is_idle(manager))
+        assert manager.metrics._left_out.labels("brittle")._value.get() >= 4
+        assert manager.metrics._left_out.labels("family")._value.get() == 0
+    told = [record for record in caplog.records if "object left out controller=brittle" in record.getMessage()]
+    assert sorted(record.getMessage().partition(" key=")[2].split(":")[0] for record in told) == [
+        f"default/{name}" for name in CHILDREN
+    ]
+    assert all(record.exc_info for record in told)
 
 
 async def test_a_burst_of_changes_is_one_look(api: FakeApi, managing: Managing) -> None:

@@ -18,6 +18,7 @@ from paddle_operator.kube import errors, request
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
+from paddle_operator.kube.connection import once
 from paddle_operator.kube.credentials import Fixed
 from paddle_operator.kube.request import Preconditions, Scope
 from support import faultproxy
@@ -51,7 +52,7 @@ async def client(proxy: FaultProxy) -> AsyncIterator[Client]:
 
 @pytest.fixture
 async def bare() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(auto_decompress=False, middlewares=(wire.once,)) as opened:
+    async with aiohttp.ClientSession(auto_decompress=False, middlewares=(once,)) as opened:
         yield opened
 
 

@@ -121,10 +121,53 @@ async def test_who_waits_for_the_lease_writes_nothing_and_stops_when_asked(api: 
     stop = asyncio.Event()
     manager = Manager(client, [FAMILY], Settings(MARK, "", Election(LEASE, "second"), pace=QUICK))
     task = asyncio.create_task(manager.run(stop))
-    await eventually(lambda: not manager.caches.missing and manager.loops[0].queue.depth == 1)
+    await eventually(lambda: not manager.caches.missing)
     assert api.writes == []
     stop.set()
     await asyncio.wait_for(task, 5)
+
+
+async def test_who_waits_for_the_lease_keeps_no_keys_and_then_looks_at_all_there_is(
+    api: FakeApi, client: Client
+) -> None:
+    lease = {"metadata": {"name": "manager", "namespace": "default"}}
+    api.put("leases", {**lease, "spec": {"holderIdentity": "other", "leaseDurationSeconds": 60}})
+    api.put("parents", family.parent("before"))
+    election = Election(LEASE, "second", Timing(15.0, 10.0, 0.02))
+    manager = Manager(client, [FAMILY], Settings(MARK, "", election, pace=QUICK))
+    task = asyncio.create_task(manager.run(asyncio.Event()))
+    await eventually(lambda: not manager.caches.missing)
+    for number in range(20):
+        api.put("parents", family.parent(f"gone-{number}"))
+        api.remove("parents", Key("default", f"gone-{number}"))
+    api.put("parents", family.parent("meanwhile"))
+    await eventually(lambda: len(manager.caches.stores[PARENTS]) == 2)
+    assert manager.loops[0].queue.depth == 0
+    api.put("leases", {**lease, "spec": {"holderIdentity": ""}})
+    await eventually(lambda: len(api.names("configmaps")) == 6)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize("part", ["worker", "election"])
+async def test_a_part_that_breaks_ends_the_manager_with_its_own_error(
+    api: FakeApi, client: Client, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rather than to go on without it, or to call it a lost lease."""
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    api.put("parents", family.parent("ada"))
+    manager = Manager(
+        client, [FAMILY], Settings(MARK, "", Election(LEASE, "first", Timing(1.0, 0.5, 0.02)), pace=QUICK)
+    )
+    if part == "worker":
+        monkeypatch.setattr(manager.loops[0].queue, "done", broken)
+    else:
+        monkeypatch.setattr(manager._elector, "_held_by_another", broken)
+    with pytest.RaisesGroup(ZeroDivisionError, flatten_subgroups=True):
+        await asyncio.wait_for(manager.run(asyncio.Event()), 5)
 
 
 async def test_the_first_signal_asks_to_stop() -> None:

@@ -173,6 +173,25 @@ async def test_one_unreadable_object_is_left_out_and_told_once(
         assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 
+@pytest.mark.parametrize("kind", ["MODIFIED", "DELETED"])
+async def test_of_an_object_that_became_unreadable_nothing_is_kept(api: FakeApi, client: Client, kind: str) -> None:
+    """What was known of it holds no longer, and that it is gone may be what could not be read."""
+    present = api.put(PLURAL, config_map("turns"))
+    async with watching(client, api) as watched:
+        changed = {**present, "data": {"poison": "yes"}}
+        api.send(PLURAL, json.dumps({"type": kind, "object": changed}).encode() + b"\n")
+        await eventually(lambda: watched.names == set())
+
+
+async def test_an_object_of_absurd_depth_is_read_without_its_depths(api: FakeApi, client: Client) -> None:
+    text = json.dumps({"type": "ADDED", "object": config_map("deep", text="[" * 5000, hole="here")})
+    async with watching(client, api) as watched:
+        api.send(PLURAL, text.replace('"here"', '{"a":[' * 5000 + "1" + "]}" * 5000).encode() + b"\n")
+        await eventually(lambda: watched.names == {"deep"})
+        assert next(iter(watched.store))["data"]["text"] == "[" * 5000
+        assert watched.meter.restarts[PLURAL] == 0
+
+
 async def test_an_unreadable_object_in_a_list_is_left_out(api: FakeApi, client: Client) -> None:
     api.put(PLURAL, config_map("bad", poison="yes"))
     api.put(PLURAL, config_map("good"))
@@ -191,6 +210,37 @@ async def test_a_bookmark_alone_saves_listing_again(api: FakeApi, client: Client
         api.cut_watches()
         await eventually(lambda: api.watches)
         assert api.requests["GET"] == requests + 1
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "lists"),
+    [
+        (429, "TooManyRequests", 0),
+        (401, "Unauthorized", 0),
+        (410, "Expired", 1),
+        (504, "Timeout", 1),
+        (400, "BadRequest", 1),
+    ],
+)
+async def test_it_lists_again_only_when_it_must(
+    api: FakeApi, client: Client, code: int, reason: str, lists: int
+) -> None:
+    """A server that is short of time is not asked for everything; one that was set back to an old state is (504)."""
+    async with watching(client, api):
+        api.fail("GET", "watch=true", 1, code, reason)
+        requests = api.requests["GET"]
+        api.cut_watches()
+        await eventually(lambda: api.watches)
+        assert api.requests["GET"] - requests == 2 + lists
+
+
+@pytest.mark.parametrize("metadata", [None, [], {"resourceVersion": None}])
+async def test_a_bookmark_without_a_version_is_passed_over(api: FakeApi, client: Client, metadata: object) -> None:
+    async with watching(client, api) as watched:
+        api.send(PLURAL, json.dumps({"type": "BOOKMARK", "object": {"metadata": metadata}}).encode() + b"\n")
+        api.put(PLURAL, config_map("good"))
+        await eventually(lambda: watched.names == {"good"})
+        assert watched.meter.restarts[PLURAL] == 0
 
 
 async def test_a_server_that_forgets_at_once_is_asked_less_and_less_often(api: FakeApi, client: Client) -> None:

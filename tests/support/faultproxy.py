@@ -15,8 +15,8 @@ from aiohttp.connector import AddrInfoType
 from multidict import CIMultiDict
 from yarl import URL
 
-from paddle_operator.kube.client import once
 from paddle_operator.kube.config import Config
+from paddle_operator.kube.connection import once
 from paddle_operator.kube.credentials import Fixed
 from support.mishaps import NO_CHANCE, READING, WRITING, Chance, Fault, Mishap, reset
 from support.paths import place_of
@@ -179,7 +179,7 @@ class FaultProxy:
             URL(self._upstream.server + request.raw_path, encoded=True),
             data=io.BytesIO(body) if body else None,  # as bytes, a large one is warned about
             headers=passed_on(request.headers, proof.headers),
-            ssl=proof.tls or self._upstream.tls or True,
+            ssl=self._upstream.tls.context(proof.pair) if self._upstream.tls else True,
             server_hostname=self._upstream.tls_server_name,
             allow_redirects=False,
         ) as answer:
