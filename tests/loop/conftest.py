@@ -1,4 +1,4 @@
-"""What every test of the loop has: the fake API server, the real client, and managers that are quick to try again."""
+"""What every test of the loop has: the embedded API server behind a fault proxy, the real client, quick managers."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -10,8 +10,8 @@ from paddle_operator.control.controller import Controller
 from paddle_operator.control.manager import Manager, Settings
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.watch import Pace
-from support import fakeapi
-from support.fakeapi import FakeApi
+from support import embeddedapi
+from support.embeddedapi import Api
 from support.family import FAMILY
 from support.managing import QUICKLY, managed
 
@@ -29,13 +29,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[FakeApi]:
-    async with fakeapi.running() as running:
+async def api() -> AsyncIterator[Api]:
+    async with embeddedapi.running() as running:
         yield running
 
 
 @pytest.fixture
-async def client(api: FakeApi) -> AsyncIterator[Client]:
+async def client(api: Api) -> AsyncIterator[Client]:
     async with Client(api.config, "tester", timeout=5.0) as opened:
         yield opened
 

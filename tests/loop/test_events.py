@@ -9,7 +9,7 @@ from paddle_operator.kube import events
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.events import Event, EventType, Recorder
 from support import family
-from support.fakeapi import FakeApi
+from support.embeddedapi import Api
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -24,11 +24,11 @@ def recorder(client: Client) -> Recorder:
     return Recorder(client, "tester", lambda: NOON)
 
 
-def written(api: FakeApi) -> list[Manifest]:
+def written(api: Api) -> list[Manifest]:
     return [api.get("events", "default", name) for name in api.names("events")]
 
 
-async def test_an_event_says_about_whom_by_whom_and_when(api: FakeApi, client: Client) -> None:
+async def test_an_event_says_about_whom_by_whom_and_when(api: Api, client: Client) -> None:
     told = recorder(client)
     told.record(Event(parent(), "Grown", "all are there", EventType.WARNING))
     await told.flush()
@@ -57,7 +57,7 @@ async def test_an_event_says_about_whom_by_whom_and_when(api: FakeApi, client: C
     }
 
 
-async def test_a_recorder_started_again_counts_on(api: FakeApi, client: Client) -> None:
+async def test_a_recorder_started_again_counts_on(api: Api, client: Client) -> None:
     for _ in range(3):
         told = recorder(client)
         told.record(Event(parent(), "Grown", "all are there"))
@@ -68,7 +68,7 @@ async def test_a_recorder_started_again_counts_on(api: FakeApi, client: Client) 
     assert [event["count"] for event in written(api)] == [9]
 
 
-async def test_an_event_that_the_server_forgot_is_made_again_with_its_count(api: FakeApi, client: Client) -> None:
+async def test_an_event_that_the_server_forgot_is_made_again_with_its_count(api: Api, client: Client) -> None:
     told = recorder(client)
     for _ in range(2):
         told.record(Event(parent(), "Grown", "all are there"))
@@ -81,7 +81,7 @@ async def test_an_event_that_the_server_forgot_is_made_again_with_its_count(api:
 
 
 async def test_an_event_that_cannot_be_written_is_lost_and_the_count_of_the_others_is_not(
-    api: FakeApi, client: Client
+    api: Api, client: Client
 ) -> None:
     told = recorder(client)
     for lost in (0, 1, 0):
@@ -107,7 +107,7 @@ def test_the_name_of_an_event_is_a_name_whatever_it_is_about(name: str, expected
 
 
 @pytest.mark.parametrize("letter", ["x", "\u00e9", "\u6f22", "\U0001f600", "\ud800"])
-async def test_a_message_is_as_long_as_the_server_takes(api: FakeApi, client: Client, letter: str) -> None:
+async def test_a_message_is_as_long_as_the_server_takes(api: Api, client: Client, letter: str) -> None:
     told = recorder(client)
     told.record(Event(parent(), letter * 3000, letter * 3000))
     await told.flush()
@@ -118,7 +118,7 @@ async def test_a_message_is_as_long_as_the_server_takes(api: FakeApi, client: Cl
 
 
 async def test_nothing_of_a_large_object_is_kept_and_not_more_than_so_many_events(
-    api: FakeApi, client: Client, monkeypatch: pytest.MonkeyPatch
+    api: Api, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events, "MOST_WAITING", 5)
     monkeypatch.setattr(events, "MOST_REMEMBERED", 3)
@@ -131,7 +131,7 @@ async def test_nothing_of_a_large_object_is_kept_and_not_more_than_so_many_event
     assert [series.event.about.get("spec") for series in told._written.values()] == [None] * 3
 
 
-async def test_an_event_about_what_has_no_namespace_is_in_the_default_one(api: FakeApi, client: Client) -> None:
+async def test_an_event_about_what_has_no_namespace_is_in_the_default_one(api: Api, client: Client) -> None:
     about = parent()
     del about["metadata"]["namespace"]
     told = recorder(client)

@@ -17,8 +17,8 @@ from paddle_operator.kube.config import Config
 from paddle_operator.kube.events import Recorder
 from paddle_operator.kube.request import Request
 from support import family
+from support.embeddedapi import Api
 from support.eventually import eventually
-from support.fakeapi import FakeApi
 from support.family import CONFIG_MAPS, PARENTS
 
 from .conftest import MARK
@@ -47,7 +47,7 @@ class Held(Client):
 
 
 @pytest.fixture
-async def held(api: FakeApi) -> AsyncIterator[Held]:
+async def held(api: Api) -> AsyncIterator[Held]:
     async with Held(api.config) as opened:
         yield opened
 
@@ -69,14 +69,14 @@ def applying(*names: str) -> tuple[Apply, ...]:
 
 
 def status_of(parent: Manifest) -> Status:
-    return Status(PARENTS, parent, {"told": "yes"})
+    return Status(PARENTS, parent, {"children": 1})
 
 
-def stalled(api: FakeApi) -> list[str]:
+def stalled(api: Api) -> list[str]:
     return [condition["reason"] for condition in api.get("parents", "default", "ada")["status"].get("conditions", [])]
 
 
-async def test_one_line_of_the_plan_ends_before_the_next_begins(api: FakeApi, client: Client) -> None:
+async def test_one_line_of_the_plan_ends_before_the_next_begins(api: Api, client: Client) -> None:
     parent = api.put("parents", family.parent("ada"))
     goes = [api.put(MAPS, config_map(f"goes-{number}")) for number in range(9)]
     plan = Plan(
@@ -89,7 +89,7 @@ async def test_one_line_of_the_plan_ends_before_the_next_begins(api: FakeApi, cl
     assert await executor(client).execute(plan) == Done()
     written = [write.split("-")[0] for write in api.writes]
     lines = ["PATCH configmaps/applied", "POST configmaps/created", "DELETE configmaps/goes"]
-    assert written == ["PATCH parents/ada", *(line for line in lines for _ in range(9)), "PATCH parents/ada"]
+    assert written == ["PATCH parents/ada", *(line for line in lines for _ in range(9)), "PATCH parents/ada/status"]
 
 
 async def test_one_plan_does_not_take_all_there_is_and_all_plans_no_more_than_that(held: Held) -> None:
@@ -104,7 +104,7 @@ async def test_one_plan_does_not_take_all_there_is_and_all_plans_no_more_than_th
     assert held.most == execute.AT_ONCE
 
 
-async def test_a_failed_create_keeps_no_other_from_being_made_and_is_tried_again(api: FakeApi, client: Client) -> None:
+async def test_a_failed_create_keeps_no_other_from_being_made_and_is_tried_again(api: Api, client: Client) -> None:
     """As with a quota: as many as fit are there, the reason is told, and the rest comes when there is room."""
     parent = api.put("parents", family.parent("ada"))
     plan = Plan(create=creating(*NAMES), status=status_of(parent))
@@ -127,7 +127,7 @@ async def test_a_failed_create_keeps_no_other_from_being_made_and_is_tried_again
     ids=["the first in the plan", "whichever it is", "forbidden", "what can be tried again before what cannot"],
 )
 async def test_of_several_failures_one_is_told_and_always_the_same(
-    api: FakeApi, client: Client, faults: dict[str, tuple[int, str]], told: type[errors.ApiError]
+    api: Api, client: Client, faults: dict[str, tuple[int, str]], told: type[errors.ApiError]
 ) -> None:
     for name, (code, reason) in faults.items():
         api.fail("PATCH", f"{MAPS}/{name}", 10, code, reason)
@@ -136,15 +136,15 @@ async def test_of_several_failures_one_is_told_and_always_the_same(
     assert api.names(MAPS) == [name for name in NAMES if name not in faults]
 
 
-async def test_what_is_refused_for_good_is_told_once_all_the_others_are_written(api: FakeApi, client: Client) -> None:
+async def test_what_is_refused_for_good_is_told_once_all_the_others_are_written(api: Api, client: Client) -> None:
     parent = api.put("parents", family.parent("ada"))
     api.fail("PATCH", f"{MAPS}/a", 1, 422, "Invalid")
     outcome = await executor(client).execute(Plan(apply=applying(*NAMES), status=status_of(parent)))
-    assert outcome == Terminal("Refused", "")
+    assert outcome == Terminal("Refused", "a fault made by the test")
     assert (api.names(MAPS), stalled(api)) == (["b", "c"], ["Refused"])
 
 
-async def test_a_line_that_failed_is_the_last_one(api: FakeApi, client: Client) -> None:
+async def test_a_line_that_failed_is_the_last_one(api: Api, client: Client) -> None:
     foreign = api.put(MAPS, config_map("b"))
     plan = Plan(apply=applying(*NAMES), create=creating("d"), delete=(Delete.of(CONFIG_MAPS, foreign),))
     with pytest.raises(ForeignObjectError, match="ConfigMap default/b exists and is not ours"):
@@ -152,7 +152,7 @@ async def test_a_line_that_failed_is_the_last_one(api: FakeApi, client: Client) 
     assert api.names(MAPS) == NAMES
 
 
-async def test_who_loses_the_lease_half_way_writes_nothing_more(api: FakeApi, client: Client) -> None:
+async def test_who_loses_the_lease_half_way_writes_nothing_more(api: Api, client: Client) -> None:
     def guard() -> None:
         if len(api.writes) >= 2:
             raise LeadershipLostError("lost")
@@ -165,7 +165,7 @@ async def test_who_loses_the_lease_half_way_writes_nothing_more(api: FakeApi, cl
     assert "status" not in api.get("parents", "default", "ada")
 
 
-async def test_nothing_goes_on_behind_a_plan_that_was_cancelled(api: FakeApi, held: Held) -> None:
+async def test_nothing_goes_on_behind_a_plan_that_was_cancelled(api: Api, held: Held) -> None:
     task = asyncio.create_task(executor(held).execute(Plan(create=creating(*(f"m-{number}" for number in range(40))))))
     await eventually(lambda: held.in_flight == execute.AT_ONCE_PER_PLAN)
     before = asyncio.all_tasks()

@@ -21,10 +21,10 @@ from paddle_operator.kube.config import Config
 from paddle_operator.kube.connection import once
 from paddle_operator.kube.credentials import Fixed
 from paddle_operator.kube.request import Preconditions, Scope
-from support import faultproxy
+from support import family, faultproxy
+from support.embeddedapi import Api
 from support.eventually import eventually
-from support.fakeapi import FakeApi
-from support.family import CONFIG_MAPS
+from support.family import CONFIG_MAPS, PARENTS
 from support.faultproxy import FaultProxy
 from support.mishaps import EXPIRED, EXPIRED_INSIDE, WRITING, Fault, Mishap, reset
 
@@ -39,7 +39,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def proxy(api: FakeApi) -> AsyncIterator[FaultProxy]:
+async def proxy(api: Api) -> AsyncIterator[FaultProxy]:
     async with faultproxy.running(api.config) as running:
         yield running
 
@@ -105,7 +105,7 @@ async def fronted(server: web.Server) -> AsyncIterator[FaultProxy]:
 
 
 async def test_every_verb_reaches_the_server_and_its_answer_comes_back(
-    api: FakeApi, proxy: FaultProxy, client: Client
+    api: Api, proxy: FaultProxy, client: Client
 ) -> None:
     seen: list[str] = []
     proxy.after_write = seen.append
@@ -114,7 +114,8 @@ async def test_every_verb_reaches_the_server_and_its_answer_comes_back(
     applied = await client.apply(CONFIG_MAPS, config_map(text="a\x85b"))
     await client.replace(CONFIG_MAPS, {**applied, "data": {"text": "c"}})
     await client.patch(CONFIG_MAPS, KEY, {"data": {"more": "d"}})
-    await client.apply(CONFIG_MAPS, {**config_map(), "status": {}}, subresource="status")
+    api.put("parents", family.parent("ada"))
+    await client.patch(PARENTS, Key("default", "ada"), {"status": {"children": 1}}, subresource="status")
     assert (await client.get(CONFIG_MAPS, KEY))["data"] == {"text": "c", "more": "d"}
     assert [item["metadata"]["name"] for item in (await client.list(Scope(CONFIG_MAPS))).items] == ["one"]
     await client.delete(CONFIG_MAPS, KEY, Preconditions(uid_of(made)))
@@ -125,7 +126,7 @@ async def test_every_verb_reaches_the_server_and_its_answer_comes_back(
         "PATCH configmaps/one",
         "PUT configmaps/one",
         "PATCH configmaps/one",
-        "PATCH configmaps/one/status",
+        "PATCH parents/ada/status",
         "DELETE configmaps/one",
     ]
     assert proxy.requests == {"POST": 1, "PATCH": 3, "PUT": 1, "GET": 2, "DELETE": 1}
@@ -160,7 +161,7 @@ async def test_path_parameters_body_and_headers_pass_as_they_are(bare: aiohttp.C
 
 
 async def test_a_piece_of_a_line_passes_before_the_rest_of_it_exists(
-    api: FakeApi, proxy: FaultProxy, client: Client
+    api: Api, proxy: FaultProxy, client: Client
 ) -> None:
     async with watching(client, proxy) as (watch, _):
         for piece in (b'{"type":', b'"ADD', b"\n", b"{"):
@@ -169,9 +170,7 @@ async def test_a_piece_of_a_line_passes_before_the_rest_of_it_exists(
             await eventually(lambda: watch.heard == before + piece)  # noqa: B023 awaited before the next piece
 
 
-async def test_a_line_put_into_a_watch_does_not_tear_another_one(
-    api: FakeApi, proxy: FaultProxy, client: Client
-) -> None:
+async def test_a_line_put_into_a_watch_does_not_tear_another_one(api: Api, proxy: FaultProxy, client: Client) -> None:
     async with watching(client, proxy) as (watch, _):
         proxy.send(PLURAL, b"first\n")
         await eventually(lambda: watch.heard == b"first\n")
@@ -198,7 +197,7 @@ async def test_a_line_put_into_a_watch_does_not_tear_another_one(
     ids=WRITING,
 )
 async def test_a_write_meets_its_mishap(
-    api: FakeApi, proxy: FaultProxy, client: Client, name: str, expected: type[errors.KubeError], *, done: bool
+    api: Api, proxy: FaultProxy, client: Client, name: str, expected: type[errors.KubeError], *, done: bool
 ) -> None:
     proxy.fail_writes(1.0, [WRITING[name]])
     with pytest.raises(expected):
@@ -214,7 +213,7 @@ def proxy_names(proxy: FaultProxy) -> list[str]:
     return [write.removeprefix(f"POST {PLURAL}/") for write in proxy.writes]
 
 
-async def test_the_same_seed_hits_the_same_writes(api: FakeApi) -> None:
+async def test_the_same_seed_hits_the_same_writes(api: Api) -> None:
     async def hits(seed: int) -> list[bool]:
         async with faultproxy.running(api.config) as proxy, Client(proxy.config, "tester") as client:
             proxy.fail_writes(0.3, [Mishap(409, "Conflict")], seed)
@@ -230,7 +229,7 @@ async def test_the_same_seed_hits_the_same_writes(api: FakeApi) -> None:
     assert 4 <= sum(first) <= 20
 
 
-async def test_a_fault_strikes_so_often_and_only_what_it_names(api: FakeApi, proxy: FaultProxy, client: Client) -> None:
+async def test_a_fault_strikes_so_often_and_only_what_it_names(api: Api, proxy: FaultProxy, client: Client) -> None:
     proxy.fail("PATCH", f"{PLURAL}/one", 3, 409, "Conflict")
     for _ in range(3):
         with pytest.raises(errors.ConflictError):
@@ -256,7 +255,7 @@ async def test_watches_that_are_ended_end_in_order(proxy: FaultProxy, client: Cl
         assert watch.error is None
 
 
-async def test_a_watch_that_the_server_cut_is_cut(api: FakeApi, proxy: FaultProxy, client: Client) -> None:
+async def test_a_watch_that_the_server_cut_is_cut(api: Api, proxy: FaultProxy, client: Client) -> None:
     async with watching(client, proxy) as (watch, task):
         api.cut_watches()
         await task
@@ -264,7 +263,7 @@ async def test_a_watch_that_the_server_cut_is_cut(api: FakeApi, proxy: FaultProx
 
 
 async def test_frozen_watches_say_nothing_and_new_ones_do_until_the_thaw(
-    api: FakeApi, proxy: FaultProxy, client: Client
+    api: Api, proxy: FaultProxy, client: Client
 ) -> None:
     async with watching(client, proxy) as (old, task):
         proxy.freeze_watches()
@@ -280,7 +279,7 @@ async def test_frozen_watches_say_nothing_and_new_ones_do_until_the_thaw(
         assert old.error is not None
 
 
-async def test_what_is_frozen_is_passed_on_after_the_thaw(api: FakeApi, proxy: FaultProxy, client: Client) -> None:
+async def test_what_is_frozen_is_passed_on_after_the_thaw(api: Api, proxy: FaultProxy, client: Client) -> None:
     async with watching(client, proxy) as (watch, _):
         proxy.freeze()
         writing = asyncio.create_task(client.create(CONFIG_MAPS, config_map()))
@@ -291,7 +290,7 @@ async def test_what_is_frozen_is_passed_on_after_the_thaw(api: FakeApi, proxy: F
         await eventually(lambda: json.loads(watch.heard)["object"]["metadata"]["name"] == "one")
 
 
-async def test_what_is_given_up_while_all_is_frozen_never_happened(api: FakeApi, proxy: FaultProxy) -> None:
+async def test_what_is_given_up_while_all_is_frozen_never_happened(api: Api, proxy: FaultProxy) -> None:
     proxy.freeze()
     async with Client(proxy.config, "tester", timeout=0.1) as hasty:
         with pytest.raises(errors.UnreachableError):
@@ -302,7 +301,7 @@ async def test_what_is_given_up_while_all_is_frozen_never_happened(api: FakeApi,
     assert api.names(PLURAL) == ["two"]
 
 
-async def test_who_went_away_comes_back_to_the_same_place(api: FakeApi, proxy: FaultProxy, client: Client) -> None:
+async def test_who_went_away_comes_back_to_the_same_place(api: Api, proxy: FaultProxy, client: Client) -> None:
     place = proxy.config.server
     async with watching(client, proxy) as (watch, task):
         await proxy.stop()

@@ -9,8 +9,8 @@ import pytest
 from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.control.lease import LEASES, Elector, LeadershipLostError, Timing, next_spec
 from paddle_operator.kube.client import Client
+from support.embeddedapi import Api
 from support.eventually import eventually
-from support.fakeapi import FakeApi
 
 LEASE = Key("default", "manager")
 QUICK = Timing(duration=1.0, renew_deadline=0.6, retry_period=0.05)
@@ -20,17 +20,17 @@ def elector(client: Client, name: str) -> Elector:
     return Elector(client, LEASE, name, QUICK)
 
 
-def holder(api: FakeApi) -> str:
+def holder(api: Api) -> str:
     return str(api.get("leases", "default", "manager")["spec"]["holderIdentity"])
 
 
-async def test_the_first_holds_it_and_the_second_waits_until_it_is_released(api: FakeApi, client: Client) -> None:
+async def test_the_first_holds_it_and_the_second_waits_until_it_is_released(api: Api, client: Client) -> None:
     first, second = elector(client, "first"), elector(client, "second")
     await first.acquire()
     keeping = asyncio.create_task(first.keep())
     waiting = asyncio.create_task(second.acquire())
-    version = api.objects.version
-    await eventually(lambda: api.objects.version > version + 3)
+    version = api.version
+    await eventually(lambda: api.version > version + 3)
     assert (holder(api), first.holds, second.holds, waiting.done()) == ("first", True, False, False)
     keeping.cancel()
     await first.release()
@@ -39,15 +39,15 @@ async def test_the_first_holds_it_and_the_second_waits_until_it_is_released(api:
     assert api.get("leases", "default", "manager")["spec"]["leaseTransitions"] == 1
 
 
-async def test_who_cannot_renew_stops_before_another_starts(api: FakeApi, client: Client) -> None:
+async def test_who_cannot_renew_stops_before_another_starts(api: Api, client: Client) -> None:
     loop = asyncio.get_running_loop()
     first, second = elector(client, "first"), elector(client, "second")
     await first.acquire()
     keeping = asyncio.create_task(first.keep())
     stopped_at = asyncio.create_task(_time_of(keeping))
     api.fail("PUT", "leases", 1, 409, "Conflict")  # once is no reason to give up
-    version = api.objects.version
-    await eventually(lambda: api.objects.version > version)
+    version = api.version
+    await eventually(lambda: api.version > version)
     async with Client(api.config, "second") as other:
         second._client = other
         waiting = asyncio.create_task(second.acquire())
@@ -95,7 +95,7 @@ async def test_who_slept_with_the_machine_holds_nothing_any_more(
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"holderIdentity": "second", "leaseDurationSeconds": 15}])
-async def test_what_is_not_ours_any_more_is_not_released(api: FakeApi, client: Client, spec: Manifest | None) -> None:
+async def test_what_is_not_ours_any_more_is_not_released(api: Api, client: Client, spec: Manifest | None) -> None:
     first = elector(client, "first")
     await first.acquire()
     api.remove("leases", LEASE)
@@ -105,9 +105,7 @@ async def test_what_is_not_ours_any_more_is_not_released(api: FakeApi, client: C
     assert (api.get("leases", "default", "manager").get("spec"), first.holds) == (spec, False)
 
 
-async def test_a_release_that_fails_is_only_told(
-    api: FakeApi, client: Client, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_release_that_fails_is_only_told(api: Api, client: Client, caplog: pytest.LogCaptureFixture) -> None:
     first = elector(client, "first")
     await first.acquire()
     api.fail("PUT", "leases", 1, 409, "Conflict")
@@ -116,7 +114,7 @@ async def test_a_release_that_fails_is_only_told(
     assert not first.holds
 
 
-async def test_a_lease_that_somebody_deleted_is_made_again(api: FakeApi, client: Client) -> None:
+async def test_a_lease_that_somebody_deleted_is_made_again(api: Api, client: Client) -> None:
     first = elector(client, "first")
     await first.acquire()
     keeping = asyncio.create_task(first.keep())
@@ -126,7 +124,7 @@ async def test_a_lease_that_somebody_deleted_is_made_again(api: FakeApi, client:
     keeping.cancel()
 
 
-async def test_a_holder_that_died_is_waited_out(api: FakeApi, client: Client) -> None:
+async def test_a_holder_that_died_is_waited_out(api: Api, client: Client) -> None:
     """The time counts from when its last sign of life was seen, whatever its clock says."""
     api.put(
         "leases",

@@ -16,7 +16,7 @@ from support.faultproxy import FaultProxy
 SOMEBODY = Options("somebody")
 
 
-class EmbeddedApi(FaultProxy):
+class Api(FaultProxy):
     """Clients come by the proxy; the test itself does not, so its own writes are neither counted nor disturbed."""
 
     def __init__(self, server: Server) -> None:
@@ -71,11 +71,11 @@ class EmbeddedApi(FaultProxy):
 
 
 @contextlib.asynccontextmanager
-async def running(definitions: Iterable[Manifest] | None = None) -> AsyncIterator[EmbeddedApi]:
+async def running(definitions: Iterable[Manifest] | None = None) -> AsyncIterator[Api]:
     """Serve our kinds and that of the tiny controller."""
     served = [*map(crd.v1, crd.KINDS), DEFINITION] if definitions is None else definitions
     async with Server(served).running() as server:
-        api = EmbeddedApi(server)
+        api = Api(server)
         await api.start()
         try:
             yield api
