@@ -11,6 +11,7 @@ from paddle_operator.control.execute import Executor, ForeignObjectError
 from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.control.outcome import Done, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
+from paddle_operator.control.store import Store
 from paddle_operator.kube import errors
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
@@ -52,8 +53,11 @@ async def held(api: Api) -> AsyncIterator[Held]:
         yield opened
 
 
-def executor(client: Client) -> Executor:
-    return Executor(client, {}, Recorder(client, "tester"), MARK)
+def executor(client: Client, *parents: Manifest) -> Executor:
+    """Give one that watches these parents, and nothing else."""
+    store = Store()
+    store.replace(list(parents))
+    return Executor(client, {PARENTS: store} if parents else {}, Recorder(client, "tester"), MARK)
 
 
 def config_map(name: str) -> Manifest:
@@ -86,7 +90,7 @@ async def test_one_line_of_the_plan_ends_before_the_next_begins(api: Api, client
         delete=tuple(Delete.of(CONFIG_MAPS, manifest) for manifest in goes),
         status=status_of(parent),
     )
-    assert await executor(client).execute(plan) == Done()
+    assert await executor(client, parent).execute(plan) == Done()
     written = [write.split("-")[0] for write in api.writes]
     lines = ["PATCH configmaps/applied", "POST configmaps/created", "DELETE configmaps/goes"]
     assert written == ["PATCH parents/ada", *(line for line in lines for _ in range(9)), "PATCH parents/ada/status"]
@@ -175,3 +179,18 @@ async def test_nothing_goes_on_behind_a_plan_that_was_cancelled(api: Api, held: 
     held.gate.set()
     assert (held.in_flight, api.writes) == (0, [])
     assert len(before - asyncio.all_tasks()) == 41
+
+
+async def test_a_new_object_of_the_same_name_does_not_get_the_status_of_the_old(api: Api, client: Client) -> None:
+    before = api.put("parents", family.parent("ada"))
+    api.remove("parents", key_of(before))
+    api.put("parents", family.parent("ada"))
+    assert await executor(client).execute(Plan(status=status_of(before))) == Done()
+    assert "status" not in api.get("parents", "default", "ada")
+
+
+async def test_a_status_is_written_although_somebody_else_changed_the_object(api: Api, client: Client) -> None:
+    before = api.put("parents", family.parent("ada"))
+    api.put("parents", family.parent("ada", children=7))
+    assert await executor(client).execute(Plan(status=status_of(before))) == Done()
+    assert api.get("parents", "default", "ada")["status"] == {"children": 1}

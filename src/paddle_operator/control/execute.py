@@ -162,18 +162,30 @@ class Executor:
         observed = self._cached(wanted.kind, key) or wanted.observed
         if uid_of(observed) != uid_of(wanted.observed) or (observed.get("status") or {}) == status:
             return
-        # The uid keeps a new object of the same name from getting this one's status.
-        metadata = {"name": key.name, "uid": uid_of(wanted.observed)}
-        if key.namespace:
-            metadata["namespace"] = key.namespace
-        try:
-            written = await self._client.apply(
-                wanted.kind, {"metadata": metadata, "status": status}, subresource="status"
-            )
-        except errors.NotFoundError:
+        written = await self._apply_status(wanted.kind, observed, status)
+        if written is None:
             return
         self._learn(wanted.kind, written)
         _log_change("status written", wanted.kind, key)
+
+    async def _apply_status(self, kind: Kind, observed: Manifest, status: Manifest) -> Manifest | None:
+        """Write it to this very object: a version is the only precondition that the server knows here."""
+        key, uid = key_of(observed), uid_of(observed)
+        place = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+        for last in (False, False, True):
+            metadata = {**place, "resourceVersion": version_of(observed)}
+            try:
+                return await self._client.apply(kind, {"metadata": metadata, "status": status}, subresource="status")
+            except errors.NotFoundError:
+                return None
+            except errors.ConflictError:
+                found = await self._fetched(kind, key)
+                if found is None or uid_of(found) != uid:
+                    return None
+                if last:
+                    raise
+                observed = found
+        return None
 
     def _cached(self, kind: Kind, key: Key) -> Manifest | None:
         store = self._stores.get(kind)
