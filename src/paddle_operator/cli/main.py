@@ -5,6 +5,7 @@ import click
 from paddle_operator.cli.manager import manager
 from paddle_operator.cli.manifests import manifests
 from paddle_operator.cli.version import version
+from paddle_operator.cli.waitfor import wait_for
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -15,3 +16,4 @@ def main() -> None:
 main.add_command(manager)
 main.add_command(manifests)
 main.add_command(version)
+main.add_command(wait_for)
