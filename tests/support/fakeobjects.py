@@ -112,8 +112,9 @@ class Objects:
 
 
 def matches(manifest: Manifest, labels: str) -> bool:
-    wanted = [term.partition("=")[::2] for term in labels.split(",") if term]
-    return all(labels_of(manifest).get(name) == value for name, value in wanted)
+    wanted = [term.partition("=") for term in labels.split(",") if term]
+    present = labels_of(manifest)
+    return all(name in present and (not equals or present[name] == value) for name, equals, value in wanted)
 
 
 def merged(base: Any, change: Any) -> Any:  # noqa: ANN401 any JSON
