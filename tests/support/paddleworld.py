@@ -88,7 +88,7 @@ class PaddleWorld:
             if number == most:
                 return decision
             write()
-        self.told += [notice.reason for notice in decision.notices]
+        self.told += [f"{notice.reason}!" if notice.warning else notice.reason for notice in decision.notices]
         return decision
 
     def settle(self) -> "PaddleWorld":

@@ -27,6 +27,8 @@ from paddle_operator.kube.request import PODS, Kind
 
 NAME = "paddlejob"
 OWNER = "owner"
+# Each waits for the API server most of the time, and jobs come in hundreds.
+WORKERS = 16
 
 
 def kind_of(struct: type[Definition]) -> Kind:
@@ -98,7 +100,7 @@ def controller(settings: Settings) -> Controller:
         Trigger(SAMPLE_SETS, readers.of, settle=SETTLE),
         *(_trigger(piece) for piece in watched),
     )
-    return Controller(NAME, triggers, reconcile)
+    return Controller(NAME, triggers, reconcile, WORKERS)
 
 
 def _trigger(piece: Piece) -> Trigger:
@@ -138,7 +140,12 @@ def observe_sample_set(world: World, job: PaddleJob, readers: Readers) -> Sample
     wanted = Key(job.metadata.namespace, job.spec.sample_set_ref.name)
     readers.add(wanted, Key(job.metadata.namespace, job.metadata.name))
     found = world.stores[SAMPLE_SETS].get(wanted)
-    return None if found is None else msgspec.convert({**found, **SAMPLE_SETS.identity}, SampleSet)
+    if found is None:
+        return None
+    try:
+        return msgspec.convert({**found, **SAMPLE_SETS.identity}, SampleSet)
+    except msgspec.ValidationError:
+        return None  # its own controller says what is wrong with it
 
 
 def observe_ports(world: World, job: PaddleJob) -> Iterable[int]:

@@ -4,7 +4,7 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import Intranet, PaddleJob
 from paddle_operator.desired.paddlejob.network import dns_name, ready_servers
 from paddle_operator.desired.paddlejob.observedpod import COORDINATOR
-from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, roles_of
+from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, pod_name, roles_of
 
 # Nodes may be busy for hours; what a pod waits for is told in the job's conditions all the while.
 LONGEST_WAIT_SECONDS = 24 * 3600
@@ -60,4 +60,4 @@ def _peers(job: PaddleJob, member: Member) -> list[str]:
 
 
 def _pattern(job: PaddleJob, role: RoleName) -> str:
-    return dns_name(job, f"{job.metadata.name}-{role}-{{}}")
+    return dns_name(job, pod_name(job, role, "{}"))

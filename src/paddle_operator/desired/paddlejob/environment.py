@@ -6,7 +6,15 @@ from paddle_operator.api.paddlejob import Intranet, PaddleJob, PaddleJobMode, Ro
 from paddle_operator.desired.ownership import owned
 from paddle_operator.desired.paddlejob.hostport import PORTS_OF_A_JOB
 from paddle_operator.desired.paddlejob.network import Network, dns_name, endpoint, job_labels
-from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, members_of, mode_of, roles_of
+from paddle_operator.desired.paddlejob.roles import (
+    Member,
+    RoleName,
+    is_elastic,
+    members_of,
+    mode_of,
+    pod_name,
+    roles_of,
+)
 
 # The words that Paddle's role maker knows.
 TRAINING_ROLES = {RoleName.PS: "PSERVER", RoleName.WORKER: "TRAINER", RoleName.HETER: "HETER_TRAINER"}
@@ -99,8 +107,7 @@ def _rendezvous(job: PaddleJob, member: Member, network: Network) -> dict[str, s
     """Lead Paddle's launcher to worker 0, which must see itself there: it compares numbers, not names."""
     if not _meets_at_first_worker(job) or member.role is not RoleName.WORKER:
         return {}
-    first = members_of(job, RoleName.WORKER)[0]
-    host = "127.0.0.1" if member == first else dns_name(job, first.name)
+    host = "127.0.0.1" if member.index == 0 else dns_name(job, pod_name(job, RoleName.WORKER, 0))
     return {"PADDLE_MASTER": f"{host}:{network.port + RENDEZVOUS_PORT}"}
 
 

@@ -38,3 +38,7 @@ def blocks(ports: PortRange) -> range:
 
 def lacks_record(job: PaddleJob) -> bool:
     return job.spec.intranet is Intranet.HOST and recorded_port(job.metadata.annotations) is None
+
+
+def lacks_port(snapshot: Snapshot) -> bool:
+    return snapshot.job.spec.intranet is Intranet.HOST and host_port(snapshot) is None

@@ -9,7 +9,7 @@ from paddle_operator.desired.paddlejob.data import wait_deadline, wait_state
 from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece, pieces, stopped, withdrawn
 from paddle_operator.desired.paddlejob.environment import config_map
 from paddle_operator.desired.paddlejob.gang import gang, is_held, scheduling_of
-from paddle_operator.desired.paddlejob.hostport import lacks_record
+from paddle_operator.desired.paddlejob.hostport import lacks_port, lacks_record
 from paddle_operator.desired.paddlejob.lifecycle import deadline_of, replaced
 from paddle_operator.desired.paddlejob.network import services
 from paddle_operator.desired.paddlejob.pods import pod
@@ -19,6 +19,8 @@ from paddle_operator.desired.paddlejob.snapshot import Scheduling
 from paddle_operator.desired.paddlejob.state import State, state_of
 from paddle_operator.desired.paddlejob.view import View
 
+PORT_PAUSE_SECONDS = 15.0
+
 
 def go_on(view: View) -> Decision:
     """Make what is missing, in the order in which it is needed; pods that are there need neither data nor queue."""
@@ -26,11 +28,24 @@ def go_on(view: View) -> Decision:
     if view.data is not None and view.data.status == "False" and not view.fleet.current:
         decision = Decision(view.status(wait_state(snapshot, view.data)))
         return decision.looked_at_again(snapshot.now, wait_deadline(snapshot))
+    if lacks_port(snapshot):
+        return _wait_for_port(view)
     decision = _with_gang(view, Decision(view.status(state_of(snapshot, view.fleet))))
     if is_held(snapshot) and not view.fleet.current:
         state = State(PaddleJobPhase.PENDING, names.REASON_QUEUING, "the PodGroup waits to be let into its queue")
         return replace(decision, status=view.status(state))
     return _with_pods(view, _with_addresses(view, decision))
+
+
+def _wait_for_port(view: View) -> Decision:
+    """Look again and again, since nobody tells this job that another has ended."""
+    ports = view.snapshot.settings.port_range
+    message = (
+        f"all host ports from {ports.first} to {ports.last} are taken by other jobs: it starts when one of them ends,"
+        " or with a wider --port-range of the manager"
+    )
+    state = State(PaddleJobPhase.PENDING, names.REASON_NO_HOST_PORT, message)
+    return Decision(view.status(state), look_again=PORT_PAUSE_SECONDS)
 
 
 def refused(view: View, refusal: Refusal) -> Decision:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import msgspec
 
 from paddle_operator.api import names
-from paddle_operator.api.paddlejob import LONGEST_NAME, Intranet
+from paddle_operator.api.paddlejob import LONGEST_NAME
 from paddle_operator.desired.paddlejob.environment import ELASTIC_SERVER, LONGEST_VARIABLE
-from paddle_operator.desired.paddlejob.hostport import host_port
 from paddle_operator.desired.paddlejob.network import Network
 from paddle_operator.desired.paddlejob.roles import is_elastic, roles_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
@@ -25,7 +24,7 @@ class Refusal:
 
 def refusal_of(snapshot: Snapshot) -> Refusal | None:
     """Look for what no pod could come of; most of it the API server refuses already, but not every version of it."""
-    checks: tuple[Callable[[Snapshot], Refusal | None], ...] = (_shape, _elasticity, _data, _ports)
+    checks: tuple[Callable[[Snapshot], Refusal | None], ...] = (_shape, _elasticity, _data)
     return next((found for check in checks if (found := check(snapshot)) is not None), None)
 
 
@@ -73,17 +72,6 @@ def _data(snapshot: Snapshot) -> Refusal | None:
     return _invalid(
         f"sampleSetRef.namespace is {reference.namespace} and the job is in {own}: pods can only mount the claim of"
         " a SampleSet in their own namespace"
-    )
-
-
-def _ports(snapshot: Snapshot) -> Refusal | None:
-    if snapshot.job.spec.intranet is not Intranet.HOST or host_port(snapshot) is not None:
-        return None
-    ports = snapshot.settings.port_range
-    return Refusal(
-        names.REASON_NO_HOST_PORT,
-        f"all host ports from {ports.first} to {ports.last} are taken by other jobs: wait for one to end, or start the"
-        " manager with a wider --port-range",
     )
 
 

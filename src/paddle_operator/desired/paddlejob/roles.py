@@ -41,10 +41,14 @@ def is_elastic(spec: PaddleJobSpec) -> bool:
     return spec.elastic is not None
 
 
+def pod_name(job: PaddleJob, role: RoleName, index: int | str) -> str:
+    return f"{job.metadata.name}-{role}-{index}"
+
+
 def members_of(job: PaddleJob, role: RoleName | None = None) -> tuple[Member, ...]:
     """Give the pods that the job shall have, of one role or of all."""
     return tuple(
-        Member(name, index, f"{job.metadata.name}-{name}-{index}")
+        Member(name, index, pod_name(job, name, index))
         for name, spec in roles_of(job.spec).items()
         if role in (None, name)
         for index in range(spec.replicas)

@@ -148,7 +148,7 @@ def test_an_ended_job_remembers_how_many_pods_ended_when_they_are_gone() -> None
 
 def test_the_old_word_on_failed_is_warned_about_once() -> None:
     world = running(cleanPodPolicy="OnFailed")
-    assert world.told == ["OldWord", "Running"]
+    assert world.told == ["OldWord!", "Running"]
 
 
 def test_a_failed_pod_ends_a_job_without_a_backoff_limit_and_the_reason_is_told() -> None:
@@ -204,6 +204,7 @@ def test_a_job_that_failed_as_often_as_the_limit_allows_has_failed() -> None:
     assert world.status.phase == "Failed"
     assert world.status.conditions[1].reason == "BackoffLimitExceeded"
     assert "it was started anew 1 times, as often as backoffLimit allows" in world.status.conditions[1].message
+    assert world.told == ["Running", "Restarting!", "Running", "Failed!"]
 
 
 def test_each_restart_waits_longer_than_the_one_before() -> None:

@@ -175,17 +175,17 @@ def test_no_two_jobs_get_the_same_ports_and_none_is_left_over() -> None:
     assert sorted(given) == [40000, 40020, 40040, 40060, 40080]
 
 
-def test_a_job_for_which_no_port_is_left_says_so_and_makes_nothing() -> None:
+def test_a_job_for_which_no_port_is_left_says_so_and_looks_for_one_again() -> None:
     world = PaddleWorld(paddle_job(**HOST), Settings(port_range=PortRange(40000, 40019)))
     world.taken_ports = frozenset({40000})
-    decision = world.step()
+    assert world.step().look_again == 15
     assert (world.objects, world.job["metadata"].get("annotations")) == ({}, None)
-    assert decision.refusal is not None
-    assert decision.refusal.reason == "NoHostPort"
-    assert decision.refusal.message == (
-        "all host ports from 40000 to 40019 are taken by other jobs: wait for one to end, or start the manager with a"
-        " wider --port-range"
+    assert world.why == (
+        "NoHostPort: all host ports from 40000 to 40019 are taken by other jobs: it starts when one of them ends, or"
+        " with a wider --port-range of the manager"
     )
+    world.taken_ports = frozenset()
+    assert world.settle().config["PADDLE_PORT"] == "40000"
 
 
 def test_without_an_image_of_ours_pods_do_not_wait() -> None:

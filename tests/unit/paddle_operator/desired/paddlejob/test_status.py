@@ -1,10 +1,12 @@
 """The status of a job: from its pods as they are now, in words that say why."""
 
+import datetime as dt
+
 import msgspec
 import pytest
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.desired.paddlejob.observedpod import Bucket, bucket_of
+from paddle_operator.desired.paddlejob.observedpod import Bucket, bucket_of, ended_at
 from support.paddleworld import PaddleWorld, paddle_job, ran, role
 
 READY = {"name": "train", "ready": True, "state": {"running": {}}}
@@ -137,6 +139,15 @@ def test_the_phase_is_that_of_the_pods_now_and_the_condition_says_why(status: Ma
     world.pod("demo-worker-1")["status"] = status
     world.step()
     assert (world.status.phase, world.why) == (phase, why)
+
+
+def test_a_pod_ended_when_its_last_container_did() -> None:
+    world = PaddleWorld(paddle_job(worker=role(1))).settle()
+    times = ("2026-01-01T12:00:07Z", "2026-01-01T12:00:05Z")
+    ended = [{"name": "train", "state": ran(1, "Error", time)} for time in times]
+    world.pod("demo-worker-0")["status"] = {"phase": "Failed", "containerStatuses": ended}
+    (pod,) = world.snapshot().pods
+    assert ended_at(pod) == world.now + dt.timedelta(seconds=7)
 
 
 def test_a_failed_role_is_not_hidden_by_another_that_is_starting() -> None:
