@@ -11,6 +11,7 @@ from paddle_operator.api.names import ANNOTATION_ATTEMPT, ANNOTATION_ROLE, ANNOT
 from paddle_operator.desired.paddlejob.roles import RoleName
 
 COORDINATOR = "coord-paddle"
+LONGEST_QUOTE = 500
 
 
 class Bucket(StrEnum):
@@ -109,8 +110,13 @@ def why_failed(pod: ObservedPod) -> str:
             reason = ended.get("reason") or "Error"
             return f"{pod.name} failed: container {container.get('name')} ended with {ended['exitCode']} ({reason})"
     status = pod.manifest.get("status") or {}
-    words = ": ".join(str(status[field]) for field in ("reason", "message") if status.get(field))
+    words = quoted(status)
     return f"{pod.name} failed: {words}" if words else f"{pod.name} failed"
+
+
+def quoted(told: Manifest) -> str:
+    """Give a reason and a message as they were told, as much as a reader can hold."""
+    return ": ".join(str(told[field]) for field in ("reason", "message") if told.get(field))[:LONGEST_QUOTE]
 
 
 def why_not_running(pod: ObservedPod) -> str:
@@ -121,8 +127,8 @@ def why_not_running(pod: ObservedPod) -> str:
     for container in _containers(pod):
         waiting = (container.get("state") or {}).get("waiting") or {}
         if waiting.get("reason") not in (None, "PodInitializing", "ContainerCreating"):
-            return ": ".join(str(waiting[field]) for field in ("reason", "message") if waiting.get(field))
+            return quoted(waiting)
     for found in status.get("conditions") or []:
         if found.get("type") == "PodScheduled" and found.get("status") == "False":
-            return str(found.get("message") or found.get("reason") or "")
+            return quoted({"message": found.get("message") or found.get("reason")})
     return "its node does not answer" if pod.bucket is Bucket.UNKNOWN else ""

@@ -27,7 +27,7 @@ def _decide(snapshot: Snapshot) -> Decision:
     # That a job has ended cannot be seen once its pods are gone: the phase in its status remembers it.
     if snapshot.before.phase in ENDED:
         return _clean_up(snapshot)
-    return _proceed(view_of(snapshot))
+    return _proceed(view_of(snapshot)).looked_at_again(snapshot.now, deadline_of(snapshot))
 
 
 def _proceed(view: View) -> Decision:
@@ -65,7 +65,7 @@ def _record(view: View, verdict: Verdict) -> Decision:
     """Write down what has become clear, and nothing else: acting on it destroys what it was seen by."""
     begins = verdict.state.phase is PaddleJobPhase.RESTARTING and verdict.due is None
     decision = Decision(view.status(verdict.state, view.edition.attempt + begins))
-    return decision.looked_at_again(view.snapshot.now, verdict.due, deadline_of(view.snapshot))
+    return decision.looked_at_again(view.snapshot.now, verdict.due)
 
 
 def _suspend(view: View) -> Decision:
@@ -85,7 +85,7 @@ def _make_room(view: View) -> Decision:
         message = "the spec has changed: all pods start anew"
     state = State(PaddleJobPhase.RESTARTING, names.REASON_RESTARTING, message)
     delete = (*stopped((*fleet.outdated, *fleet.surplus, *fleet.current.values())), *_outlived_numbers(snapshot))
-    return Decision(view.status(state), delete=delete).looked_at_again(snapshot.now, deadline_of(snapshot))
+    return Decision(view.status(state), delete=delete)
 
 
 def _outlived_numbers(snapshot: Snapshot) -> Pieces:

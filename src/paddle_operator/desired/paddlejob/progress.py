@@ -10,7 +10,7 @@ from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece, p
 from paddle_operator.desired.paddlejob.environment import config_map
 from paddle_operator.desired.paddlejob.gang import gang, is_held, scheduling_of
 from paddle_operator.desired.paddlejob.hostport import lacks_port, lacks_record
-from paddle_operator.desired.paddlejob.lifecycle import deadline_of, replaced
+from paddle_operator.desired.paddlejob.lifecycle import replaced
 from paddle_operator.desired.paddlejob.network import services
 from paddle_operator.desired.paddlejob.pods import pod
 from paddle_operator.desired.paddlejob.refusal import Refusal, refusal_of_config
@@ -54,7 +54,7 @@ def refused(view: View, refusal: Refusal) -> Decision:
         state = state_of(view.snapshot, view.fleet)
     else:
         state = State(PaddleJobPhase.PENDING, refusal.reason, refusal.message)
-    return Decision(view.status(state), refusal=refusal).looked_at_again(view.snapshot.now, deadline_of(view.snapshot))
+    return Decision(view.status(state), refusal=refusal)
 
 
 def _with_gang(view: View, decision: Decision) -> Decision:
@@ -106,4 +106,4 @@ def _with_pods(view: View, decision: Decision) -> Decision:
         change=port if lacks_record(snapshot.job) else {},
         create=(*decision.create, *pieces(Piece.POD, made)),
         delete=(*decision.delete, *stopped((*fleet.surplus, *failed))),
-    ).looked_at_again(snapshot.now, deadline_of(snapshot), None if later is None else snapshot.now + later)
+    ).looked_at_again(snapshot.now, None if later is None else snapshot.now + later)

@@ -3,7 +3,8 @@
 import pytest
 
 from paddle_operator.desired.paddlejob.decision import Piece
-from support.paddleworld import PaddleWorld, paddle_job, role
+from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
+from support.paddleworld import IMAGE, PaddleWorld, paddle_job, role
 
 PS_JOB = paddle_job(ps=role(1), worker=role(2))
 PODS = ["demo-ps-0", "demo-worker-0", "demo-worker-1"]
@@ -238,6 +239,23 @@ def test_a_job_past_its_deadline_has_failed_and_its_pods_are_stopped() -> None:
     world.settle()
     assert (world.status.phase, world.pods) == ("Failed", [])
     assert world.why == "DeadlineExceeded: it was not done 60 seconds after its start, as activeDeadlineSeconds asks"
+
+
+def test_the_deadline_holds_while_a_restarted_job_waits_for_its_queue() -> None:
+    settings = Settings(init_image=IMAGE, scheduling=Scheduling.VOLCANO)
+    world = PaddleWorld(paddle_job(worker=role(1), activeDeadlineSeconds=60, backoffLimit=1), settings).settle()
+    (group,) = world.all(Piece.POD_GROUP)
+    group["status"] = {"phase": "Inqueue"}
+    world.settle()
+    world.run()
+    world.settle()
+    group = world.all(Piece.POD_GROUP)[0]
+    group["status"] = {"phase": "Pending"}
+    world.fail("demo-worker-0")
+    world.settle()
+    assert (world.pods, world.step().look_again) == ([], 60)
+    world.later(60)
+    assert world.settle().status.phase == "Failed"
 
 
 def test_an_ended_job_is_deleted_when_its_time_is_over() -> None:
