@@ -24,6 +24,9 @@ GLOO_PORT = 18
 GLOO_OVER_HTTP = "3"
 ELASTIC_TIMEOUT_SECONDS = "60"
 ELASTIC_SERVER = "PADDLE_ELASTIC_SERVER"
+ELASTIC_TIMEOUT = "PADDLE_ELASTIC_TIMEOUT"
+# Of what a pod is told, users know these better; who it is and where, we do.
+USERS_CHOICE = {ELASTIC_SERVER, ELASTIC_TIMEOUT}
 # The kernel starts no program with a longer variable.
 LONGEST_VARIABLE = 128 * 1024 - 256
 
@@ -117,7 +120,7 @@ def _elastic(job: PaddleJob, etcd_server: str) -> dict[str, str]:
     return {
         "PADDLE_ELASTIC_JOB_ID": f"{job.metadata.namespace}-{job.metadata.name}",
         "PADDLE_ELASTIC_NP": elastic_range(job.spec.worker),
-        "PADDLE_ELASTIC_TIMEOUT": ELASTIC_TIMEOUT_SECONDS,
+        ELASTIC_TIMEOUT: ELASTIC_TIMEOUT_SECONDS,
         **({ELASTIC_SERVER: etcd_server} if etcd_server else {}),
     }
 

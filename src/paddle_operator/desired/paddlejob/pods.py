@@ -15,7 +15,7 @@ from paddle_operator.desired.ownership import owned
 from paddle_operator.desired.paddlejob import gang, placement
 from paddle_operator.desired.paddlejob.coordination import coordinator
 from paddle_operator.desired.paddlejob.edition import Edition
-from paddle_operator.desired.paddlejob.environment import own_variables
+from paddle_operator.desired.paddlejob.environment import USERS_CHOICE, own_variables
 from paddle_operator.desired.paddlejob.hostport import PORTS_OF_A_JOB
 from paddle_operator.desired.paddlejob.network import Network, job_labels
 from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, roles_of
@@ -75,13 +75,14 @@ def _place_in_network(job: PaddleJob, member: Member, spec: Manifest) -> Manifes
 
 
 def _training(job: PaddleJob, member: Member, network: Network, container: Manifest, etcd_server: str) -> Manifest:
-    """Tell the container that trains who it is; where the user says otherwise, we are right."""
-    own = own_variables(job, member, network, etcd_server)
+    """Tell the container that trains who it is; first, so that the user's own variables can be made of ours."""
+    given: list[Manifest] = container.get("env") or []
+    chosen = {variable.get("name") for variable in given} & USERS_CHOICE
+    own = [found for found in own_variables(job, member, network, etcd_server) if found["name"] not in chosen]
     names = {variable["name"] for variable in own}
-    env = [variable for variable in container.get("env") or [] if variable.get("name") not in names]
     return {
         **container,
-        "env": [*env, *own],
+        "env": [*own, *(variable for variable in given if variable.get("name") not in names)],
         "envFrom": [*(container.get("envFrom") or []), {"configMapRef": {"name": job.metadata.name}}],
         **_ports(job, network.port, container.get("ports") or []),
     }

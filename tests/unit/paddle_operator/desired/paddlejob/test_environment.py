@@ -187,5 +187,13 @@ def test_a_variable_of_the_users_gives_way_where_we_know_better_and_stays_elsewh
     ]
     world = PaddleWorld(paddle_job(worker=worker)).settle()
     env = world.pod("demo-worker-0")["spec"]["containers"][0]["env"]
-    assert env[0] == {"name": "EPOCHS", "value": "3"}
+    assert env[-1] == {"name": "EPOCHS", "value": "3"}
     assert [variable["value"] for variable in env if variable["name"] == "PADDLE_TRAINER_ID"] == ["0"]
+
+
+def test_an_elastic_job_may_choose_another_etcd() -> None:
+    worker = role(1)
+    worker["template"]["spec"]["containers"][0]["env"] = [{"name": "PADDLE_ELASTIC_SERVER", "value": "mine:2379"}]
+    world = PaddleWorld(paddle_job(elastic=1, worker=worker), ETCD).settle()
+    env = world.pod("demo-worker-0")["spec"]["containers"][0]["env"]
+    assert [variable["value"] for variable in env if "SERVER" in variable["name"]] == ["mine:2379"]
