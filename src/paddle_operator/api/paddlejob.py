@@ -14,6 +14,7 @@ from paddle_operator.api.references import ObjectReference
 
 # "JOB-worker-9999" is the name of a pod and of its service, which have at most 63 characters.
 LONGEST_NAME = 51
+MOST_REPLICAS = 10000
 ROLE_REPLICAS = " + ".join(f"(has(self.{role}) ? self.{role}.replicas : 0)" for role in ("ps", "worker", "heter"))
 
 
@@ -127,7 +128,7 @@ class Role(Record, frozen=True):
     )
 
     replicas: Annotated[
-        int, doc("How many pods the role has; leave out a role that has none.", minimum=1, maximum=10000)
+        int, doc("How many pods the role has; leave out a role that has none.", minimum=1, maximum=MOST_REPLICAS)
     ]
     template: Annotated[PodTemplate, doc("The pods to make. The first container is the one that trains.")]
     requests: Annotated[int | None, doc("The fewest replicas that an elastic job goes on with.", minimum=0)] = None

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import msgspec
 
 from paddle_operator.api import names
-from paddle_operator.api.paddlejob import LONGEST_NAME
+from paddle_operator.api.paddlejob import LONGEST_NAME, MOST_REPLICAS, Role
 from paddle_operator.desired.paddlejob.environment import ELASTIC_SERVER, LONGEST_VARIABLE
 from paddle_operator.desired.paddlejob.network import Network
-from paddle_operator.desired.paddlejob.roles import is_elastic, roles_of
+from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic, roles_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.template import template_of
 
@@ -38,16 +38,20 @@ def _shape(snapshot: Snapshot) -> Refusal | None:
         return _invalid("the job has no role: give ps, worker or heter")
     if len(snapshot.job.metadata.name) > LONGEST_NAME:
         return _invalid(f"the job's name has more than {LONGEST_NAME} characters: its pods' names would be too long")
-    for name, role in roles.items():
-        if role.replicas < 1:
-            return _invalid(f"{name}.replicas is {role.replicas}: ask for at least 1, or leave out {name}")
-        try:
-            containers = template_of(role).spec.containers
-        except msgspec.ValidationError as error:
-            return _invalid(f"{name}.template is no pod template: {error}")
-        if not containers:
-            return _invalid(f"{name}.template has no containers: give at least the one that trains")
-    return None
+    found = (_shape_of_role(name, role) for name, role in roles.items())
+    return next((refusal for refusal in found if refusal is not None), None)
+
+
+def _shape_of_role(name: RoleName, role: Role) -> Refusal | None:
+    if role.replicas < 1:
+        return _invalid(f"{name}.replicas is {role.replicas}: ask for at least 1, or leave out {name}")
+    if role.replicas > MOST_REPLICAS:
+        return _invalid(f"{name}.replicas is {role.replicas}: ask for at most {MOST_REPLICAS}")
+    try:
+        containers = template_of(role).spec.containers
+    except msgspec.ValidationError as error:
+        return _invalid(f"{name}.template is no pod template: {error}")
+    return None if containers else _invalid(f"{name}.template has no containers: give at least the one that trains")
 
 
 def _elasticity(snapshot: Snapshot) -> Refusal | None:
@@ -57,7 +61,7 @@ def _elasticity(snapshot: Snapshot) -> Refusal | None:
     if spec.worker is None:
         return _invalid("an elastic job needs workers: give worker too")
     own = template_of(spec.worker).spec.containers[0].env or []
-    if snapshot.settings.etcd_server or any(variable.get("name") == ELASTIC_SERVER for variable in own):
+    if snapshot.settings.etcd_server or any(variable.name == ELASTIC_SERVER for variable in own):
         return None
     return Refusal(
         names.REASON_NO_ETCD,

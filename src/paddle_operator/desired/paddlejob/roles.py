@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from paddle_operator.api.paddlejob import PaddleJob, PaddleJobMode, PaddleJobSpec, Role
+from paddle_operator.api.paddlejob import MOST_REPLICAS, PaddleJob, PaddleJobMode, PaddleJobSpec, Role
 
 
 class RoleName(StrEnum):
@@ -46,10 +46,10 @@ def pod_name(job: PaddleJob, role: RoleName, index: int | str) -> str:
 
 
 def members_of(job: PaddleJob, role: RoleName | None = None) -> tuple[Member, ...]:
-    """Give the pods that the job shall have, of one role or of all."""
+    """Give the pods that the job shall have, of one role or of all; never more than any job may have."""
     return tuple(
         Member(name, index, pod_name(job, name, index))
         for name, spec in roles_of(job.spec).items()
         if role in (None, name)
-        for index in range(spec.replicas)
+        for index in range(min(spec.replicas, MOST_REPLICAS))
     )

@@ -27,10 +27,11 @@ def state_of(snapshot: Snapshot, fleet: Fleet) -> State:
     """Say where a job stands that goes on, from its pods as they are now."""
     waiting = fleet.of(Bucket.PENDING)
     starting = fleet.of(Bucket.STARTING, Bucket.UNKNOWN)
-    absent = len(fleet.missing) + len(_being_replaced(snapshot, fleet))
+    leaving = _being_replaced(snapshot, fleet)
+    absent = len(fleet.missing) + len(leaving)
     number = len(fleet.current) + absent
     if waiting or absent:
-        message = f"{len(waiting) + absent} of {number} pods do not run yet{_why(waiting)}"
+        message = f"{len(waiting) + absent} of {number} pods do not run yet{_why((*waiting, *leaving))}"
         return _delayed(snapshot, State(PaddleJobPhase.PENDING, names.REASON_PODS_PENDING, message))
     if starting:
         message = f"{len(starting)} of {number} pods are starting{_why(starting)}"
@@ -40,10 +41,10 @@ def state_of(snapshot: Snapshot, fleet: Fleet) -> State:
     return State(PaddleJobPhase.RUNNING, names.REASON_PODS_RUNNING, message)
 
 
-def _being_replaced(snapshot: Snapshot, fleet: Fleet) -> list[ObservedPod]:
+def _being_replaced(snapshot: Snapshot, fleet: Fleet) -> tuple[ObservedPod, ...]:
     """Give the wanted pods that somebody deleted and that are not gone yet."""
     known = {*fleet.current, *(pod.name for pod in (*fleet.outdated, *fleet.surplus))}
-    return [pod for pod in snapshot.pods if pod.name not in known]
+    return tuple(pod for pod in snapshot.pods if pod.name not in known)
 
 
 def _delayed(snapshot: Snapshot, state: State) -> State:

@@ -24,21 +24,39 @@ class Resources(Record, frozen=True):
     limits: dict[str, int | float | str] | None = None
 
 
+class Named(Record, frozen=True):
+    """A variable or a volume."""
+
+    name: str = ""
+
+
+class Port(Record, frozen=True):
+    """A port that a container lists."""
+
+    container_port: int = 0
+
+
 class Container(Record, frozen=True):
     """What we add to in a container, or read."""
 
     name: str
-    env: list[Manifest] | None = None
+    env: list[Named] | None = None
     env_from: list[Manifest] | None = None
-    ports: list[Manifest] | None = None
+    ports: list[Port] | None = None
     volume_mounts: list[Manifest] | None = None
     resources: Resources | None = None
+
+
+class NodeSelectorTerm(Record, frozen=True):
+    """Nodes of which all of this is true."""
+
+    match_expressions: list[Manifest] | None = None
 
 
 class NodeSelector(Record, frozen=True):
     """Nodes that a pod must run on: those of any term."""
 
-    node_selector_terms: list[Manifest] | None = None
+    node_selector_terms: list[NodeSelectorTerm] | None = None
 
 
 class NodeAffinity(Record, frozen=True):
@@ -59,7 +77,7 @@ class PodSpec(Record, frozen=True):
 
     containers: list[Container]
     init_containers: list[Manifest] | None = None
-    volumes: list[Manifest] | None = None
+    volumes: list[Named] | None = None
     affinity: Affinity | None = None
     restart_policy: str | None = None
     dns_policy: str | None = None

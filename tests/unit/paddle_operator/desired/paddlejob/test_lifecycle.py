@@ -48,6 +48,7 @@ def test_a_pod_that_fails_while_it_is_being_deleted_is_no_failure() -> None:
     world.pod("demo-worker-0")["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z"
     world.settle()
     assert world.status.phase == "Pending"
+    assert world.why == "PodsPending: 1 of 3 pods do not run yet; demo-worker-0: it is being deleted"
     world.reap()
     world.settle()
     world.run("demo-worker-0")
@@ -327,7 +328,7 @@ def test_pods_that_the_original_operator_made_are_left_alone() -> None:
     world = running()
     for name in PODS:
         metadata = world.pod(name)["metadata"]
-        metadata["annotations"] = {"paddle-resource": metadata["labels"]["paddle-res-type"]}
+        metadata["annotations"] = {"paddle-resource": metadata["labels"].pop("paddle-res-type")}
     writes = list(world.writes)
     assert world.settle().writes == writes
 

@@ -21,6 +21,9 @@ CONTAINER = "spec.worker.template.spec.containers.0"
             {"spec.worker.replicas": -3}, "worker.replicas is -3: ask for at least 1, or leave out worker", id="fewer"
         ),
         pytest.param(
+            {"spec.worker.replicas": 10**18}, f"worker.replicas is {10**18}: ask for at most 10000", id="far too many"
+        ),
+        pytest.param(
             {"spec.worker.template": {}},
             "worker.template is no pod template: Object missing required field `spec`",
             id="an empty template",
