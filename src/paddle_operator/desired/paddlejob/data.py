@@ -47,6 +47,5 @@ def wait_deadline(snapshot: Snapshot) -> datetime | None:
     if reference is None or reference.timeout_seconds is None:
         return None
     known = find(snapshot.before.conditions, names.CONDITION_DATA_READY)
-    waits = known is not None and known.status == "False"
-    began = known.last_transition_time if known is not None and waits else None
+    began = None if known is None or known.status != "False" else known.last_transition_time
     return (began or snapshot.now) + timedelta(seconds=reference.timeout_seconds)

@@ -62,6 +62,10 @@ def test_the_workers_success_ends_the_job_and_stops_the_parameter_servers() -> N
     assert world.status.phase == "Completed"
     assert world.pods == WORKERS
     assert world.told == ["Running", "Completed"]
+    assert [(told.type, told.status, told.message) for told in world.status.conditions] == [
+        ("Running", "False", "all workers have ended well"),
+        ("Succeeded", "True", "all workers have ended well"),
+    ]
 
 
 def test_a_job_without_workers_ends_when_all_its_pods_have() -> None:

@@ -139,6 +139,17 @@ def test_a_suspended_job_does_not_use_up_its_time_to_wait() -> None:
     assert world.settle().status.phase == "Pending"
 
 
+def test_data_that_was_ready_once_is_waited_for_anew() -> None:
+    world = world_with({"timeoutSeconds": 60}, sample_set(), worker=role(1), backoffLimit=1)
+    world.run()
+    world.settle()
+    world.later(3600)
+    world.sample_set = sample_set("Syncing")
+    world.fail("demo-worker-0")
+    world.settle()
+    assert (world.pods, world.status.phase, world.step().look_again) == ([], "Pending", 60)
+
+
 def test_a_job_that_has_run_goes_on_while_a_cache_node_is_away() -> None:
     world = world_with({}, sample_set(), worker=role(2))
     world.run()
