@@ -1,26 +1,44 @@
 """PaddleJobs on the real loop: the API server, the manager and the kubelet each do their part."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
+from paddle_operator.api import crd
 from paddle_operator.api.manifest import Key, Manifest, uid_of
+from paddle_operator.api.paddlejob import PaddleJob
+from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import Controller
-from paddle_operator.control.manager import Manager
 from paddle_operator.controllers.paddlejob import controller
 from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
 from paddle_operator.kube import client as wire
 from paddle_operator.kube.backoff import Backoff
+from paddle_operator.kube.client import Client
+from support import embeddedapi
+from support.embeddedapi import Api
 from support.eventually import eventually
-from support.fakeapi import FakeApi
 from support.kubelet import Kubelet
+from support.managing import is_idle, managed
 from support.paddleworld import role
 
-from .conftest import Managing
+from .conftest import SETTINGS, Managing
 
 PODS = ["demo-ps-0", "demo-worker-0", "demo-worker-1"]
 WORKERS = PODS[1:]
 PLAIN = Settings(etcd_server="etcd:2379")
+OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+POD_GROUPS: Manifest = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "podgroups.scheduling.volcano.sh"},
+    "spec": {
+        "group": "scheduling.volcano.sh",
+        "scope": "Namespaced",
+        "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup"},
+        "versions": [{"name": "v1beta1", "served": True, "storage": True, "schema": {"openAPIV3Schema": OPEN}}],
+    },
+}
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +47,24 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def kubelet(api: FakeApi) -> Kubelet:
+def kubelet(api: Api) -> Kubelet:
     return Kubelet(api)
+
+
+@pytest.fixture
+async def careless() -> AsyncIterator[Api]:
+    """Serve our kinds without their schemas, as an old cluster may, and Volcano's beside them."""
+    definitions = [crd.v1(kind) for kind in (PaddleJob, SampleSet)]
+    for definition in definitions:
+        definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": OPEN}
+    async with embeddedapi.running([*definitions, POD_GROUPS]) as running:
+        yield running
+
+
+@pytest.fixture
+async def working(careless: Api) -> AsyncIterator[Managing]:
+    async with Client(careless.config, "tester", timeout=5.0) as client:
+        yield lambda controllers: managed(client, controllers, SETTINGS)
 
 
 def controllers(settings: Settings = PLAIN) -> list[Controller]:
@@ -42,36 +76,31 @@ def job(name: str = "demo", **spec: object) -> Manifest:
         "apiVersion": "batch.paddlepaddle.org/v1",
         "kind": "PaddleJob",
         "metadata": {"name": name, "namespace": "default"},
-        "spec": {"ps": role(1), "worker": role(2), **spec},
+        "spec": {name: part for name, part in {"ps": role(1), "worker": role(2), **spec}.items() if part is not None},
     }
 
 
-def status(api: FakeApi, name: str = "demo") -> Manifest:
+def status(api: Api, name: str = "demo") -> Manifest:
     found: Manifest = api.get("paddlejobs", "default", name).get("status") or {}
     return found
 
 
-def stands(api: FakeApi, phase: str, pods: list[str]) -> Callable[[], bool]:
+def stands(api: Api, phase: str, pods: list[str]) -> Callable[[], bool]:
     return lambda: status(api).get("phase") == phase and api.names("pods") == pods
 
 
-def conditions(api: FakeApi, name: str = "demo") -> dict[str, Manifest]:
+def conditions(api: Api, name: str = "demo") -> dict[str, Manifest]:
     return {found["type"]: found for found in status(api, name).get("conditions", [])}
 
 
-def is_idle(manager: Manager) -> bool:
-    queues = [loop.queue for loop in manager.loops]
-    return all(not (queue._waiting or queue._again or queue._in_work or queue._timers) for queue in queues)
-
-
-async def runs(api: FakeApi, kubelet: Kubelet, pods: list[str] | None = None) -> None:
+async def runs(api: Api, kubelet: Kubelet, pods: list[str] | None = None) -> None:
     wanted = PODS if pods is None else pods
     await eventually(lambda: api.names("pods") == wanted)
     kubelet.run()
     await eventually(stands(api, "Running", wanted))
 
 
-async def test_a_job_is_created_runs_and_succeeds(api: FakeApi, managing: Managing, kubelet: Kubelet) -> None:
+async def test_a_job_is_created_runs_and_succeeds(api: Api, managing: Managing, kubelet: Kubelet) -> None:
     api.put("paddlejobs", job())
     async with managing(controllers()):
         await runs(api, kubelet)
@@ -85,7 +114,7 @@ async def test_a_job_is_created_runs_and_succeeds(api: FakeApi, managing: Managi
         await eventually(lambda: (status(api)["worker"], status(api)["mode"]) == ({"succeeded": 2}, "PS"))
 
 
-async def test_a_second_pass_writes_nothing(api: FakeApi, managing: Managing, kubelet: Kubelet) -> None:
+async def test_a_second_pass_writes_nothing(api: Api, managing: Managing, kubelet: Kubelet) -> None:
     api.put("paddlejobs", job())
     async with managing(controllers()) as manager:
         await runs(api, kubelet)
@@ -107,7 +136,7 @@ async def test_a_second_pass_writes_nothing(api: FakeApi, managing: Managing, ku
     ],
 )
 async def test_pods_go_or_stay_as_the_policy_says(  # noqa: PLR0913, PLR0917  # a table of four columns
-    api: FakeApi, managing: Managing, kubelet: Kubelet, policy: str, code: int, phase: str, left: list[str]
+    api: Api, managing: Managing, kubelet: Kubelet, policy: str, code: int, phase: str, left: list[str]
 ) -> None:
     api.put("paddlejobs", job(cleanPodPolicy=policy))
     async with managing(controllers()):
@@ -118,7 +147,7 @@ async def test_pods_go_or_stay_as_the_policy_says(  # noqa: PLR0913, PLR0917  # 
 
 
 async def test_a_failed_worker_restarts_the_job_as_often_as_it_may(
-    api: FakeApi, managing: Managing, kubelet: Kubelet
+    api: Api, managing: Managing, kubelet: Kubelet
 ) -> None:
     api.put("paddlejobs", job(backoffLimit=1))
     async with managing(controllers()):
@@ -133,7 +162,7 @@ async def test_a_failed_worker_restarts_the_job_as_often_as_it_may(
         assert conditions(api)["Failed"]["reason"] == "BackoffLimitExceeded"
 
 
-async def test_a_job_is_suspended_and_goes_on(api: FakeApi, managing: Managing, kubelet: Kubelet) -> None:
+async def test_a_job_is_suspended_and_goes_on(api: Api, managing: Managing, kubelet: Kubelet) -> None:
     api.put("paddlejobs", job())
     async with managing(controllers()):
         await runs(api, kubelet)
@@ -144,7 +173,7 @@ async def test_a_job_is_suspended_and_goes_on(api: FakeApi, managing: Managing, 
 
 
 async def test_an_elastic_job_scales_and_the_pods_that_stay_are_left_alone(
-    api: FakeApi, managing: Managing, kubelet: Kubelet
+    api: Api, managing: Managing, kubelet: Kubelet
 ) -> None:
     elastic = {"elastic": 1, "ps": None}
     api.put("paddlejobs", job("demo", **elastic))
@@ -161,7 +190,7 @@ async def test_an_elastic_job_scales_and_the_pods_that_stay_are_left_alone(
         assert [uid_of(api.get("pods", "default", name)) for name in WORKERS] == before
 
 
-async def test_an_edit_of_any_other_job_restarts_it(api: FakeApi, managing: Managing, kubelet: Kubelet) -> None:
+async def test_an_edit_of_any_other_job_restarts_it(api: Api, managing: Managing, kubelet: Kubelet) -> None:
     api.put("paddlejobs", job())
     async with managing(controllers()):
         await runs(api, kubelet)
@@ -170,7 +199,7 @@ async def test_an_edit_of_any_other_job_restarts_it(api: FakeApi, managing: Mana
         assert api.get("configmaps", "default", "demo")["data"]["PADDLE_TRAINERS_NUM"] == "1"
 
 
-async def test_a_deleted_pod_comes_back(api: FakeApi, managing: Managing, kubelet: Kubelet) -> None:
+async def test_a_deleted_pod_comes_back(api: Api, managing: Managing, kubelet: Kubelet) -> None:
     api.put("paddlejobs", job())
     async with managing(controllers()):
         await runs(api, kubelet)
@@ -180,33 +209,35 @@ async def test_a_deleted_pod_comes_back(api: FakeApi, managing: Managing, kubele
 
 
 async def test_a_job_of_the_same_name_does_not_take_over_its_predecessors_pods(
-    api: FakeApi, managing: Managing, kubelet: Kubelet
+    api: Api, managing: Managing, kubelet: Kubelet
 ) -> None:
-    """The original found children by their owner's name; this API server deletes nothing by itself."""
+    """The original found children by their owner's name."""
     api.put("paddlejobs", job())
     async with managing(controllers()):
         await runs(api, kubelet)
+        before = {uid_of(found) for found in api.all("pods")}
         api.remove("paddlejobs", Key("default", "demo"))
         api.put("paddlejobs", job())
-        await eventually(lambda: "Stalled" in conditions(api))
-        assert "exists and is not ours" in conditions(api)["Stalled"]["message"]
-        assert "refs" not in status(api).get("worker", {})
+        await eventually(stands(api, "Pending", PODS))
+        await eventually(lambda: not before & {uid_of(found) for found in api.all("pods")})
+        await runs(api, kubelet)
+        named = {reference["uid"] for role in ("ps", "worker") for reference in status(api)[role]["refs"]}
+        assert named == {uid_of(found) for found in api.all("pods")}
 
 
-async def test_a_job_that_is_deleted_is_let_go(api: FakeApi, managing: Managing) -> None:
-    deleted = job()
-    deleted["metadata"] |= {
-        "deletionTimestamp": "2026-01-01T12:00:00Z",
-        "finalizers": ["finalizers.paddlepaddle.org"],
-    }
-    api.put("paddlejobs", deleted)
+async def test_a_job_that_is_deleted_is_let_go(api: Api, managing: Managing) -> None:
+    """The finalizer is the original operator's, which may have made the job."""
+    theirs = job()
+    theirs["metadata"]["finalizers"] = ["finalizers.paddlepaddle.org", "example.org/other"]
+    api.put("paddlejobs", theirs)
+    api.remove("paddlejobs", Key("default", "demo"))
     async with managing(controllers()):
         await eventually(lambda: status(api).get("phase") == "Terminating")
-        assert api.get("paddlejobs", "default", "demo")["metadata"]["finalizers"] == []
+        assert api.get("paddlejobs", "default", "demo")["metadata"]["finalizers"] == ["example.org/other"]
         assert (api.names("pods"), api.names("services"), api.names("configmaps")) == ([], [], [])
 
 
-async def test_a_quota_is_told_in_the_servers_words_and_tried_again(api: FakeApi, managing: Managing) -> None:
+async def test_a_quota_is_told_in_the_servers_words_and_tried_again(api: Api, managing: Managing) -> None:
     api.fail("POST", "/pods", 20, 403, "Forbidden")
     api.put("paddlejobs", job())
     async with managing(controllers()):
@@ -215,7 +246,7 @@ async def test_a_quota_is_told_in_the_servers_words_and_tried_again(api: FakeApi
         await eventually(lambda: "Stalled" not in conditions(api))
 
 
-async def test_a_template_that_the_server_refuses_is_told_and_others_go_on(api: FakeApi, managing: Managing) -> None:
+async def test_a_template_that_the_server_refuses_is_told_and_others_go_on(api: Api, managing: Managing) -> None:
     api.fail("POST", "/pods", 1, 422, "Invalid")
     api.put("paddlejobs", job("bad", ps=None, worker=role(1)))
     async with managing(controllers()) as manager:
@@ -239,28 +270,28 @@ async def test_a_template_that_the_server_refuses_is_told_and_others_go_on(api: 
     ],
 )
 async def test_a_job_that_no_server_should_have_let_in_stalls_and_others_go_on(
-    api: FakeApi, managing: Managing, spec: Manifest
+    careless: Api, working: Managing, spec: Manifest
 ) -> None:
-    api.put("paddlejobs", job("bad", **spec))
-    api.put("paddlejobs", job())
-    async with managing(controllers()) as manager:
-        await eventually(lambda: "Stalled" in conditions(api, "bad"))
-        await eventually(lambda: api.names("pods") == PODS)
+    careless.put("paddlejobs", job("bad", **spec))
+    careless.put("paddlejobs", job())
+    async with working(controllers()) as manager:
+        await eventually(lambda: "Stalled" in conditions(careless, "bad"))
+        await eventually(lambda: careless.names("pods") == PODS)
         assert manager.metrics._retries.labels("paddlejob")._value.get() == 0
-    assert conditions(api, "bad")["Stalled"]["reason"] == "Invalid"
+    assert conditions(careless, "bad")["Stalled"]["reason"] == "Invalid"
 
 
-async def test_a_status_that_nobody_can_read_counts_as_none(api: FakeApi, managing: Managing) -> None:
-    api.put("paddlejobs", {**job(), "status": {"restarts": "many", "phase": 5}})
-    async with managing(controllers()):
-        await eventually(stands(api, "Pending", PODS))
+async def test_a_status_that_nobody_can_read_counts_as_none(careless: Api, working: Managing) -> None:
+    careless.put("paddlejobs", {**job(), "status": {"restarts": "many", "phase": 5}})
+    async with working(controllers()):
+        await eventually(stands(careless, "Pending", PODS))
 
 
-async def test_a_job_that_waits_for_its_data_starts_when_the_data_is_ready(api: FakeApi, managing: Managing) -> None:
+async def test_a_job_that_waits_for_its_data_starts_when_the_data_is_ready(api: Api, managing: Managing) -> None:
     api.put("paddlejobs", job(sampleSetRef={"name": "imagenet", "mountPath": "/mnt/imagenet"}))
     data: Manifest = {
         "metadata": {"name": "imagenet", "namespace": "default"},
-        "spec": {"partitions": 1, "secretRef": {"name": "imagenet"}},
+        "spec": {"partitions": 1, "secretRef": {"name": "imagenet"}, "noSync": True},
         "status": {"phase": "Syncing"},
     }
     async with managing(controllers()) as manager:
@@ -273,17 +304,17 @@ async def test_a_job_that_waits_for_its_data_starts_when_the_data_is_ready(api: 
         await eventually(lambda: api.names("pods") == PODS)
 
 
-async def test_a_pod_group_is_watched_and_its_job_goes_on_when_it_is_let_in(api: FakeApi, managing: Managing) -> None:
-    api.put("paddlejobs", job())
-    async with managing(controllers(Settings(scheduling=Scheduling.VOLCANO))) as manager:
-        await eventually(lambda: api.names("podgroups") == ["demo"] and is_idle(manager))
-        assert api.names("pods") == []
+async def test_a_pod_group_is_watched_and_its_job_goes_on_when_it_is_let_in(careless: Api, working: Managing) -> None:
+    careless.put("paddlejobs", job())
+    async with working(controllers(Settings(scheduling=Scheduling.VOLCANO))) as manager:
+        await eventually(lambda: careless.names("podgroups") == ["demo"] and is_idle(manager))
+        assert careless.names("pods") == []
         group = {"metadata": {"name": "demo", "namespace": "default"}, "status": {"phase": "Inqueue"}}
-        api.put("podgroups", group)
-        await eventually(lambda: api.names("pods") == PODS)
+        careless.put("podgroups", group)
+        await eventually(lambda: careless.names("pods") == PODS)
 
 
-async def test_jobs_on_the_hosts_network_have_ports_of_their_own(api: FakeApi, managing: Managing) -> None:
+async def test_jobs_on_the_hosts_network_have_ports_of_their_own(api: Api, managing: Managing) -> None:
     for name in ("one", "two"):
         api.put("paddlejobs", job(name, intranet="Host", ps=None))
     async with managing(controllers()):
@@ -293,7 +324,7 @@ async def test_jobs_on_the_hosts_network_have_ports_of_their_own(api: FakeApi, m
     assert len(set(ports)) == 2
 
 
-async def test_an_ended_job_goes_when_its_time_is_over(api: FakeApi, managing: Managing, kubelet: Kubelet) -> None:
+async def test_an_ended_job_goes_when_its_time_is_over(api: Api, managing: Managing, kubelet: Kubelet) -> None:
     api.put("paddlejobs", job(ttlSecondsAfterFinished=0))
     async with managing(controllers()):
         await runs(api, kubelet)
@@ -302,29 +333,36 @@ async def test_an_ended_job_goes_when_its_time_is_over(api: FakeApi, managing: M
         await eventually(lambda: api.names("paddlejobs") == [])
 
 
+async def killed_after(api: Api, managing: Managing, number: int) -> None:
+    """Let a manager write so often, and kill it."""
+    last, killed = len(api.writes) + number, asyncio.Event()
+    api.after_write = lambda _: killed.set() if len(api.writes) >= last else None
+    async with managing(controllers()), asyncio.timeout(10):
+        await killed.wait()
+    api.after_write = lambda _: None
+
+
 @pytest.mark.parametrize("number", range(1, 8))
 async def test_killed_after_any_write_it_comes_to_the_same_end(
-    api: FakeApi, managing: Managing, kubelet: Kubelet, number: int
+    api: Api, managing: Managing, kubelet: Kubelet, number: int
 ) -> None:
     api.put("paddlejobs", job(backoffLimit=1))
-    async with managing(controllers()):
-        await eventually(lambda: len(api.writes) >= number)
+    await killed_after(api, managing, number)
     async with managing(controllers()):
         await runs(api, kubelet)
     kubelet.end("demo-worker-0", 1)
-    writes = len(api.writes)
-    async with managing(controllers()):
-        await eventually(lambda: len(api.writes) >= writes + number)
+    await killed_after(api, managing, number)
     async with managing(controllers()):
         await eventually(lambda: status(api).get("restarts") == 1 and stands(api, "Pending", PODS)())
         await runs(api, kubelet)
-        for name in WORKERS:
-            kubelet.end(name)
+    for name in WORKERS:
+        kubelet.end(name)
+    await killed_after(api, managing, min(number, 5))
     async with managing(controllers()):
         await eventually(stands(api, "Completed", []))
 
 
-async def test_failing_writes_delay_and_do_not_prevent(api: FakeApi, managing: Managing, kubelet: Kubelet) -> None:
+async def test_failing_writes_delay_and_do_not_prevent(api: Api, managing: Managing, kubelet: Kubelet) -> None:
     for method, part in (("POST", "/pods"), ("PATCH", "/services"), ("PATCH", "/configmaps"), ("PATCH", "/status")):
         api.fail(method, part, 4, 500, "InternalError")
     api.put("paddlejobs", job())
@@ -332,7 +370,7 @@ async def test_failing_writes_delay_and_do_not_prevent(api: FakeApi, managing: M
         await runs(api, kubelet)
 
 
-async def test_many_jobs_run_beside_each_other(api: FakeApi, managing: Managing, kubelet: Kubelet) -> None:
+async def test_many_jobs_run_beside_each_other(api: Api, managing: Managing, kubelet: Kubelet) -> None:
     names = [f"job-{number:02}" for number in range(20)]
     for name in names:
         api.put("paddlejobs", job(name))

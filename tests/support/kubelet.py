@@ -1,15 +1,16 @@
-"""A tiny kubelet: it moves the pods of a fake API server through their phases, as a test says."""
+"""A tiny kubelet: it moves the pods of an API server through their phases, as a test says."""
 
 from paddle_operator.api.manifest import Manifest
-from support.fakeapi import FakeApi
+from support.embeddedapi import Api
 
 NAMESPACE = "default"
+CONTAINER = {"name": "train", "image": "demo:v1", "imageID": "", "restartCount": 0}
 
 
 class Kubelet:
     """Pods have one container, named train."""
 
-    def __init__(self, api: FakeApi, namespace: str = NAMESPACE) -> None:
+    def __init__(self, api: Api, namespace: str = NAMESPACE) -> None:
         self._api = api
         self._namespace = namespace
         self._addresses = 0
@@ -17,14 +18,14 @@ class Kubelet:
     def run(self, *names: str) -> None:
         for name in names or self._api.names("pods"):
             self._addresses += 1
-            container = {"name": "train", "ready": True, "state": {"running": {}}}
+            container = {**CONTAINER, "ready": True, "state": {"running": {}}}
             address = f"10.0.{self._addresses // 250}.{self._addresses % 250}"
             self._say(name, {"phase": "Running", "podIP": address, "containerStatuses": [container]})
 
     def end(self, name: str, code: int = 0) -> None:
         """Let the container end; by its code the pod has succeeded or failed."""
         state = {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed"}}
-        container = {"name": "train", "ready": False, "state": state}
+        container = {**CONTAINER, "ready": False, "state": state}
         self._say(name, {"phase": "Failed" if code else "Succeeded", "containerStatuses": [container]})
 
     def _say(self, name: str, status: Manifest) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.api.paddlejob import PaddleJobPhase
+from paddle_operator.api.paddlejob import Intranet, PaddleJobPhase
 from paddle_operator.desired.paddlejob.data import wait_deadline, wait_state
 from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece, pieces, stopped, withdrawn
 from paddle_operator.desired.paddlejob.environment import config_map
@@ -15,7 +15,7 @@ from paddle_operator.desired.paddlejob.network import services
 from paddle_operator.desired.paddlejob.pods import pod
 from paddle_operator.desired.paddlejob.refusal import Refusal, refusal_of_config
 from paddle_operator.desired.paddlejob.roles import members_of
-from paddle_operator.desired.paddlejob.snapshot import Scheduling
+from paddle_operator.desired.paddlejob.snapshot import Scheduling, Snapshot
 from paddle_operator.desired.paddlejob.state import State, state_of
 from paddle_operator.desired.paddlejob.view import View
 
@@ -80,7 +80,7 @@ def _with_addresses(view: View, decision: Decision) -> Decision:
     config = config_map(job, network)
     if (refusal := refusal_of_config(config["data"], network)) is not None:
         return refused(view, refusal)
-    wanted = services(job, network)
+    wanted = services(job, network) if _may_lead_there(snapshot, config) else ()
     named = {_name(service) for service in wanted}
     surplus = [service for service in snapshot.services if _name(service) not in named]
     return replace(
@@ -88,6 +88,13 @@ def _with_addresses(view: View, decision: Decision) -> Decision:
         apply=(*decision.apply, (Piece.CONFIG_MAP, config), *pieces(Piece.SERVICE, wanted)),
         delete=(*decision.delete, *pieces(Piece.SERVICE, surplus)),
     )
+
+
+def _may_lead_there(snapshot: Snapshot, config: Manifest) -> bool:
+    """Tell whether pods may find each other: with numbers only when they are written, since then pods start."""
+    if snapshot.job.spec.intranet is not Intranet.POD_IP:
+        return True
+    return any(found.get("data") == config["data"] for found in snapshot.config_maps)
 
 
 def _name(manifest: Manifest) -> str:

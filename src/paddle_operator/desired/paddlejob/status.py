@@ -13,7 +13,7 @@ from paddle_operator.api.paddlejob import ElasticStatus, PaddleJobPhase, PaddleJ
 from paddle_operator.api.references import ObjectReference
 from paddle_operator.desired.conditions import condition, renewed
 from paddle_operator.desired.paddlejob.observedpod import Bucket, ObservedPod
-from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic, mode_of, roles_of
+from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic, mode_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.state import State
 
@@ -42,10 +42,12 @@ def status_of(snapshot: Snapshot, state: State, restarts: int, data: Condition |
 
 def status_of_ended(snapshot: Snapshot) -> PaddleJobStatus:
     """Keep what was written when the job ended, and count again only the pods that are still there."""
-    before = snapshot.before
+    before, counted = snapshot.before, roles(snapshot)
     return msgspec.structs.replace(
         before,
-        **{role.value: _with_past(now, getattr(before, role)) for role, now in roles(snapshot).items()},
+        ps=_with_past(counted.get(RoleName.PS), before.ps),
+        worker=_with_past(counted.get(RoleName.WORKER), before.worker),
+        heter=_with_past(counted.get(RoleName.HETER), before.heter),
         completion_time=before.completion_time or snapshot.now,
         observed_generation=snapshot.job.metadata.generation,
     )
@@ -58,10 +60,11 @@ def written(status: PaddleJobStatus) -> Manifest:
 
 
 def roles(snapshot: Snapshot) -> dict[RoleName, RoleStatus]:
+    """Give the status of each role that has pods."""
     return {
         role: role_status(role, (pod for pod in snapshot.pods if pod.role is role))
         for role in RoleName
-        if role in roles_of(snapshot.job.spec) or any(pod.role is role for pod in snapshot.pods)
+        if any(pod.role is role for pod in snapshot.pods)
     }
 
 
@@ -85,12 +88,13 @@ def reference(pod: ObservedPod) -> ObjectReference:
     )
 
 
-def _with_past(now: RoleStatus, before: RoleStatus | None) -> RoleStatus:
+def _with_past(counted: RoleStatus | None, before: RoleStatus | None) -> RoleStatus | None:
     """Keep the number of pods that ended, although they may be deleted by now."""
-    past = before or RoleStatus()
-    return msgspec.structs.replace(
+    now, past = counted or RoleStatus(), before or RoleStatus()
+    kept = msgspec.structs.replace(
         now, failed=max(now.failed, past.failed), succeeded=max(now.succeeded, past.succeeded)
     )
+    return None if kept == RoleStatus() else kept
 
 
 def _elastic(snapshot: Snapshot, state: State) -> str:

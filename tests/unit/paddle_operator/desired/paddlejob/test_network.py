@@ -111,8 +111,10 @@ def test_addresses_by_number_are_written_when_each_pod_has_one_and_the_way_to_th
     assert world.settle().names(Piece.CONFIG_MAP) == []
     world.address("demo-worker-1", "fd00::8")
     writes = len(world.writes)
+    world.step()
+    assert (world.writes[writes:], world.names(Piece.SERVICE)) == (["apply ConfigMap demo"], [])
     world.settle()
-    assert world.writes[writes:][:2] == ["apply ConfigMap demo", "apply Service demo"]
+    assert world.writes[writes:] == ["apply ConfigMap demo", "apply Service demo"]
     assert world.config["PADDLE_TRAINER_ENDPOINTS"] == "10.0.0.7:36000,[fd00::8]:36000"
     assert world.config["PADDLE_TRAINERS"] == "10.0.0.7,fd00::8"
 
