@@ -163,6 +163,7 @@ def test_a_failed_pod_ends_a_job_without_a_backoff_limit_and_the_reason_is_told(
     world.settle()
     failed = world.status.conditions[1]
     assert (world.status.phase, world.status.completion_time) == ("Failed", world.now)
+    assert world.status.restarts == 0
     assert (failed.type, failed.status, failed.reason) == ("Failed", "True", "PodFailed")
     assert failed.message == "demo-worker-1 failed: container train ended with 137 (OOMKilled)"
 
@@ -215,11 +216,13 @@ def test_a_job_that_failed_as_often_as_the_limit_allows_has_failed() -> None:
 
 def test_each_restart_waits_longer_than_the_one_before() -> None:
     world = running(backoffLimit=9)
-    waits = []
+    waits: list[float] = []
     for _ in range(8):
         world.fail("demo-worker-0")
+        restarts = len(waits)
         decision = world.step()
         waits.append(decision.look_again or 0)
+        assert decision.status.restarts == (restarts if waits[-1] else restarts + 1)
         world.later(waits[-1])
         world.settle()
         world.run()

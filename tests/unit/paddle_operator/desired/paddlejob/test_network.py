@@ -151,13 +151,14 @@ def test_a_job_on_the_hosts_network_has_one_port_everywhere_and_records_it_on_it
     ]
 
 
-def test_a_port_that_was_given_once_is_kept() -> None:
+@pytest.mark.parametrize("word", ["1024", "41000", "65516"])
+def test_a_port_that_was_given_once_is_kept(word: str) -> None:
     world = PaddleWorld(paddle_job(**HOST))
-    world.job["metadata"]["annotations"] = {"host-port": "41000"}
-    assert world.settle().config["PADDLE_PORT"] == "41000"
+    world.job["metadata"]["annotations"] = {"host-port": word}
+    assert world.settle().config["PADDLE_PORT"] == word
 
 
-@pytest.mark.parametrize("word", ["", "http", "-1", "0", "80", "65530", "9" * 5000, "٣٥٠٠٠"])
+@pytest.mark.parametrize("word", ["", "http", "-1", "0", "1023", "65517", "9" * 5000, "٣٥٠٠٠"])
 def test_a_record_that_is_no_port_is_replaced(word: str) -> None:
     world = PaddleWorld(paddle_job(**HOST))
     world.job["metadata"]["annotations"] = {"host-port": word}
