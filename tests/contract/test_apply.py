@@ -61,6 +61,18 @@ async def test_all_fields_given_up_leave_nothing(api: Api) -> None:
     assert not applied.get("data")
 
 
+async def test_what_was_applied_empty_can_be_filled_and_emptied(api: Api) -> None:
+    await api.client.create(PARENTS, family.parent("ada", api.namespace))
+
+    async def told(**extra: str) -> Manifest:
+        wanted = {"metadata": {"name": "ada", "namespace": api.namespace}, "spec": {"notes": extra}}
+        return (await api.client.apply(PARENTS, wanted))["spec"].get("notes") or {}
+
+    assert await told() == {}
+    assert await told(a="1") == {"a": "1"}
+    assert await told() == {}
+
+
 async def test_a_field_that_somebody_else_applied_too_stays_when_it_is_given_up(api: Api) -> None:
     await api.client.apply(CONFIG_MAPS, api.config_map(shared="1", ours="2"))
     await api.other.apply(CONFIG_MAPS, api.config_map(shared="1"))

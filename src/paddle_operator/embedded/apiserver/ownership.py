@@ -125,7 +125,9 @@ def applied(live: Manifest, wanted: Manifest, schema: Manifest, author: Author, 
         _refuse_contested(others, contested)
     before = next((owned for owned in owners if owned.author == author), Owned(author, frozenset(), now()))
     kept_by_others = frozenset[Path]().union(*(owned.paths for owned in others))
-    given_up = before.paths - fields.keys() - kept_by_others
+    kept = fields.keys() | kept_by_others
+    filled = {path[:depth] for path in kept for depth in range(1, len(path))}  # was empty once, and is not any more
+    given_up = before.paths - kept - filled
     result = _over(live, wanted, schema, given_up)
     left = fields_in(result, schema).keys()
     others = [_kept(owned, owned.paths & left, contested, author) for owned in others]
