@@ -18,7 +18,18 @@ from yarl import URL
 from paddle_operator.kube.client import once
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.credentials import Fixed
-from support.mishaps import NO_CHANCE, READING, WRITING, Chance, Fault, Mishap, reset
+from support.mishaps import (
+    EXPIRED_INSIDE,
+    NO_CHANCE,
+    READING,
+    WRITING,
+    Chance,
+    Expiry,
+    Fault,
+    Mishap,
+    is_watch,
+    reset,
+)
 from support.paths import place_of
 from support.stream import Stream
 
@@ -34,7 +45,7 @@ class FaultProxy:
         self.requests: Counter[str] = Counter()
         self.writes: list[str] = []
         self.after_write: Callable[[str], None] = lambda _: None
-        self.faults: list[Fault] = []
+        self.faults: list[Fault | Expiry] = []
         self.struck: list[Mishap] = []
         self._chance = NO_CHANCE
         self._upstream = upstream
@@ -105,6 +116,11 @@ class FaultProxy:
     def fail_writes(self, share: float, mishaps: Sequence[Mishap] = tuple(WRITING.values()), seed: int = 1) -> None:
         """Let a share of all writes go wrong from now on; 0 ends it."""
         self._chance = Chance(share, mishaps, seed)
+
+    def expire(self, version: str, mishap: Mishap = EXPIRED_INSIDE) -> None:
+        """Forget what was before a version, as etcd does when it compacts, and end the watches."""
+        self.faults.append(Expiry(int(version), mishap))
+        self.end_watches()
 
     @property
     def watches(self) -> list[Stream]:
@@ -200,8 +216,7 @@ class FaultProxy:
         self.after_write(self.writes[-1])
 
     async def _pass_on(self, request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-        is_watch = request.query.get("watch") in {"true", "1"}
-        stream = Stream(place_of(request.path), request.transport, is_watch=is_watch)
+        stream = Stream(place_of(request.path), request.transport, is_watch=is_watch(request))
         response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=passed_on(answer.headers))
         reading = asyncio.create_task(stream.read(answer.content))
         self._streams.append(stream)
