@@ -1,6 +1,8 @@
 """All that can happen between a manager and an API server, each to be gone through while the world changes."""
 
+import asyncio
 import contextlib
+import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
@@ -9,6 +11,8 @@ from support.family import CONFIG_MAPS, PARENTS
 from support.mishaps import EXPIRED, EXPIRED_INSIDE, WRITING, Fault, Mishap
 from support.stage import Stage
 
+BLOWS = 20
+LONGEST_PEACE = 0.2
 Trouble = Callable[[Stage], AbstractAsyncContextManager[None]]
 
 
@@ -120,6 +124,35 @@ def failing_writes(share: float, mishaps: Sequence[Mishap], *, ends: bool) -> Tr
     return trouble
 
 
+@contextlib.asynccontextmanager
+async def all_at_once(stage: Stage) -> AsyncIterator[None]:
+    stage.proxy.fail_writes(0.2)
+    blows = asyncio.create_task(_strike(stage, random.Random(1)))  # noqa: S311 to be repeated, not to be secret
+    try:
+        yield
+        await blows
+    finally:
+        blows.cancel()
+    stage.proxy.thaw()
+
+
+async def _strike(stage: Stage, chance: random.Random) -> None:
+    for _ in range(BLOWS):
+        await asyncio.sleep(chance.uniform(0.0, LONGEST_PEACE))
+        match chance.randint(1, 5):
+            case 1:
+                stage.proxy.cut_watches()
+            case 2:
+                stage.proxy.end_watches()
+            case 3:
+                stage.proxy.freeze_watches()
+            case 4:
+                await stage.forget(chance.choice((EXPIRED, EXPIRED_INSIDE)))
+            case 5:
+                await stage.proxy.stop()
+                await stage.proxy.start()
+
+
 BROKEN = Mishap(500, "InternalError")
 BUSY = Mishap(429, "TooManyRequests", {"Retry-After": "0"})
 TROUBLES: dict[str, Trouble] = {
@@ -135,9 +168,10 @@ TROUBLES: dict[str, Trouble] = {
     "watches have expired": expiring(EXPIRED),
     "watches have expired, and begin well": expiring(EXPIRED_INSIDE),
     "lists and watches fail": failing(("GET", "/parents", 12, BROKEN), ("GET", "/configmaps", 12, BUSY)),
-    "statuses and deletes conflict": failing(
-        ("PATCH", "/status", 12, WRITING["409"]), ("DELETE", "/configmaps", 12, WRITING["409"])
-    ),
+    "statuses conflict": failing(("PATCH", "/status", 24, WRITING["409"])),
+    "deletes conflict": failing(("DELETE", "/configmaps", 24, WRITING["409"])),
+    "creates find what nobody else sees": failing(("POST", "/configmaps", 24, Mishap(409, "AlreadyExists"))),
     **{f"half of the writes: {name}": failing_writes(0.5, [WRITING[name]], ends=True) for name in WRITING},
+    "all of it at once": all_at_once,
     "a fifth of the writes, for ever": failing_writes(0.2, list(WRITING.values()), ends=False),
 }
