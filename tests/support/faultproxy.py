@@ -35,6 +35,7 @@ from support.stream import Stream
 
 # What concerns one connection only, and the name that the proxy is called by.
 NOT_PASSED_ON = {"connection", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+LONGEST_GOODBYE = 5.0
 NOT_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
@@ -101,11 +102,12 @@ class FaultProxy:
 
     async def _hang_up(self) -> None:
         """End what was given up half-way: there TLS still waits for the server's goodbye."""
-        while left := [found for found in self._sockets if found.fileno() != -1]:
-            for found in left:
-                with contextlib.suppress(OSError):  # the server may have been quicker
-                    found.shutdown(socket.SHUT_RDWR)
-            await asyncio.sleep(0.001)
+        async with asyncio.timeout(LONGEST_GOODBYE):
+            while left := [found for found in self._sockets if found.fileno() != -1]:
+                for found in left:
+                    with contextlib.suppress(OSError):  # the server may have been quicker
+                        found.shutdown(socket.SHUT_RDWR)
+                await asyncio.sleep(0.001)
 
     # Faults.
 
@@ -210,7 +212,7 @@ class FaultProxy:
         if request.method in READING:
             return
         place = place_of(request.path)
-        name = place.name or json.loads(body)["metadata"].get("name", "")
+        name = place.name or json.loads(body).get("metadata", {}).get("name", "")
         part = f"/{place.subresource}" if place.subresource else ""
         self.writes.append(f"{request.method} {place.plural}/{name}{part}")
         self.after_write(self.writes[-1])
