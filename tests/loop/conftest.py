@@ -1,4 +1,4 @@
-"""What every test of the loop has: the fake API server, the real client, and managers that are quick to try again."""
+"""What every test of the loop has: the embedded API server behind a fault proxy, the real client, quick managers."""
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -14,8 +14,8 @@ from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.credentials import Fixed
 from paddle_operator.kube.watch import Pace
-from support import fakeapi, faultproxy
-from support.fakeapi import FakeApi
+from support import embeddedapi, faultproxy
+from support.embeddedapi import Api
 from support.family import FAMILY
 from support.faultproxy import FaultProxy
 from support.managing import QUICKLY, managed
@@ -34,19 +34,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[FakeApi]:
-    async with fakeapi.running() as running:
+async def api() -> AsyncIterator[Api]:
+    async with embeddedapi.running() as running:
         yield running
 
 
 @pytest.fixture
-async def proxy(api: FakeApi) -> AsyncIterator[FaultProxy]:
+async def proxy(api: Api) -> AsyncIterator[FaultProxy]:
+    """Give a second proxy, of which the test may say that it does nothing but what it is told."""
     async with faultproxy.running(api.config) as running:
         yield running
 
 
 @pytest.fixture
-async def client(api: FakeApi) -> AsyncIterator[Client]:
+async def client(api: Api) -> AsyncIterator[Client]:
     async with Client(api.config, "tester", timeout=5.0) as opened:
         yield opened
 

@@ -14,10 +14,11 @@ from paddle_operator.kube import client as wire
 from paddle_operator.kube import errors
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
+from paddle_operator.kube.connection import once
 from paddle_operator.kube.request import Preconditions, Scope
-from support import faultproxy
-from support.fakeapi import FakeApi
-from support.family import CONFIG_MAPS
+from support import family, faultproxy
+from support.embeddedapi import Api
+from support.family import CONFIG_MAPS, PARENTS
 from support.faultproxy import FaultProxy
 from support.mishaps import WRITING, Mishap, reset
 
@@ -41,7 +42,7 @@ async def client(proxy: FaultProxy) -> AsyncIterator[Client]:
 
 @pytest.fixture
 async def bare() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(auto_decompress=False, middlewares=(wire.once,)) as opened:
+    async with aiohttp.ClientSession(auto_decompress=False, middlewares=(once,)) as opened:
         yield opened
 
 
@@ -50,7 +51,7 @@ def config_map(name: str = "one", **data: str) -> Manifest:
 
 
 async def test_every_verb_reaches_the_server_and_its_answer_comes_back(
-    api: FakeApi, proxy: FaultProxy, client: Client
+    api: Api, proxy: FaultProxy, client: Client
 ) -> None:
     seen: list[str] = []
     proxy.after_write = seen.append
@@ -59,7 +60,8 @@ async def test_every_verb_reaches_the_server_and_its_answer_comes_back(
     applied = await client.apply(CONFIG_MAPS, config_map(text="a\x85b"))
     await client.replace(CONFIG_MAPS, {**applied, "data": {"text": "c"}})
     await client.patch(CONFIG_MAPS, KEY, {"data": {"more": "d"}})
-    await client.apply(CONFIG_MAPS, {**config_map(), "status": {}}, subresource="status")
+    api.put("parents", family.parent("ada"))
+    await client.patch(PARENTS, Key("default", "ada"), {"status": {"children": 1}}, subresource="status")
     assert (await client.get(CONFIG_MAPS, KEY))["data"] == {"text": "c", "more": "d"}
     assert [item["metadata"]["name"] for item in (await client.list(Scope(CONFIG_MAPS))).items] == ["one"]
     await client.delete(CONFIG_MAPS, KEY, Preconditions(uid_of(made)))
@@ -70,7 +72,7 @@ async def test_every_verb_reaches_the_server_and_its_answer_comes_back(
         "PATCH configmaps/one",
         "PUT configmaps/one",
         "PATCH configmaps/one",
-        "PATCH configmaps/one/status",
+        "PATCH parents/ada/status",
         "DELETE configmaps/one",
     ]
     assert proxy.requests == {"POST": 1, "PATCH": 3, "PUT": 1, "GET": 2, "DELETE": 1}
@@ -117,7 +119,7 @@ async def test_path_parameters_body_and_headers_pass_as_they_are(bare: aiohttp.C
     ids=WRITING,
 )
 async def test_a_write_meets_its_mishap(
-    api: FakeApi, proxy: FaultProxy, client: Client, name: str, expected: type[errors.KubeError], *, done: bool
+    api: Api, proxy: FaultProxy, client: Client, name: str, expected: type[errors.KubeError], *, done: bool
 ) -> None:
     proxy.fail_writes(1.0, [WRITING[name]])
     with pytest.raises(expected):
@@ -133,7 +135,7 @@ def proxy_names(proxy: FaultProxy) -> list[str]:
     return [write.removeprefix(f"POST {PLURAL}/") for write in proxy.writes]
 
 
-async def test_the_same_seed_hits_the_same_writes(api: FakeApi) -> None:
+async def test_the_same_seed_hits_the_same_writes(api: Api) -> None:
     async def hits(seed: int) -> list[bool]:
         async with faultproxy.running(api.config) as proxy, Client(proxy.config, "tester") as client:
             proxy.fail_writes(0.3, [Mishap(409, "Conflict")], seed)
@@ -149,7 +151,7 @@ async def test_the_same_seed_hits_the_same_writes(api: FakeApi) -> None:
     assert 4 <= sum(first) <= 20
 
 
-async def test_a_fault_strikes_so_often_and_only_what_it_names(api: FakeApi, proxy: FaultProxy, client: Client) -> None:
+async def test_a_fault_strikes_so_often_and_only_what_it_names(api: Api, proxy: FaultProxy, client: Client) -> None:
     proxy.fail("PATCH", f"{PLURAL}/one", 3, 409, "Conflict")
     for _ in range(3):
         with pytest.raises(errors.ConflictError):
@@ -160,7 +162,7 @@ async def test_a_fault_strikes_so_often_and_only_what_it_names(api: FakeApi, pro
     assert (api.names(PLURAL), proxy.requests["POST"]) == (["one", "two"], 2)
 
 
-async def test_what_is_given_up_while_all_is_frozen_never_happened(api: FakeApi, proxy: FaultProxy) -> None:
+async def test_what_is_given_up_while_all_is_frozen_never_happened(api: Api, proxy: FaultProxy) -> None:
     proxy.freeze()
     async with Client(proxy.config, "tester", timeout=0.1) as hasty:
         with pytest.raises(errors.UnreachableError):

@@ -13,11 +13,11 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.kube import errors, request
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Scope
+from support.embeddedapi import Api
 from support.eventually import eventually
-from support.fakeapi import FakeApi
 from support.family import CONFIG_MAPS
 from support.faultproxy import FaultProxy
-from support.mishaps import EXPIRED, EXPIRED_INSIDE, Expiry, Mishap
+from support.mishaps import EXPIRED, EXPIRED_INSIDE, Mishap
 
 from .conftest import fronted
 
@@ -37,13 +37,14 @@ def config_map(name: str = "one", **data: str) -> Manifest:
 class Watching:
     """A watch as bytes, piece by piece."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, since: str = "1") -> None:
         self.heard = b""
         self.error: errors.KubeError | None = None
         self._client = client
+        self._since = since
 
     async def run(self) -> None:
-        asked = request.watch(Scope(CONFIG_MAPS), "1", 30)
+        asked = request.watch(Scope(CONFIG_MAPS), self._since, 30)
         try:
             async with self._client.stream(asked, 30) as pieces:
                 async for piece in pieces:
@@ -53,8 +54,10 @@ class Watching:
 
 
 @contextlib.asynccontextmanager
-async def watching(client: Client, proxy: FaultProxy) -> AsyncIterator[tuple[Watching, asyncio.Task[None]]]:
-    watch = Watching(client)
+async def watching(
+    client: Client, proxy: FaultProxy, since: str = "1"
+) -> AsyncIterator[tuple[Watching, asyncio.Task[None]]]:
+    watch = Watching(client, since)
     open_before = len(proxy.watches)
     task = asyncio.create_task(watch.run())
     try:
@@ -66,7 +69,7 @@ async def watching(client: Client, proxy: FaultProxy) -> AsyncIterator[tuple[Wat
 
 
 async def test_a_piece_of_a_line_passes_before_the_rest_of_it_exists(
-    api: FakeApi, proxy: FaultProxy, client: Client
+    api: Api, proxy: FaultProxy, client: Client
 ) -> None:
     async with watching(client, proxy) as (watch, _):
         for piece in (b'{"type":', b'"ADD', b"\n", b"{"):
@@ -75,9 +78,7 @@ async def test_a_piece_of_a_line_passes_before_the_rest_of_it_exists(
             await eventually(lambda: watch.heard == before + piece)  # noqa: B023 awaited before the next piece
 
 
-async def test_a_line_put_into_a_watch_does_not_tear_another_one(
-    api: FakeApi, proxy: FaultProxy, client: Client
-) -> None:
+async def test_a_line_put_into_a_watch_does_not_tear_another_one(api: Api, proxy: FaultProxy, client: Client) -> None:
     async with watching(client, proxy) as (watch, _):
         proxy.send(PLURAL, b"first\n")
         await eventually(lambda: watch.heard == b"first\n")
@@ -106,7 +107,7 @@ async def test_watches_that_are_ended_end_in_order(proxy: FaultProxy, client: Cl
         assert watch.error is None
 
 
-async def test_a_watch_that_the_server_cut_is_cut(api: FakeApi, proxy: FaultProxy, client: Client) -> None:
+async def test_a_watch_that_the_server_cut_is_cut(api: Api, proxy: FaultProxy, client: Client) -> None:
     async with watching(client, proxy) as (watch, task):
         api.cut_watches()
         await task
@@ -114,7 +115,7 @@ async def test_a_watch_that_the_server_cut_is_cut(api: FakeApi, proxy: FaultProx
 
 
 async def test_frozen_watches_say_nothing_and_new_ones_do_until_the_thaw(
-    api: FakeApi, proxy: FaultProxy, client: Client
+    api: Api, proxy: FaultProxy, client: Client
 ) -> None:
     async with watching(client, proxy) as (old, task):
         proxy.freeze_watches()
@@ -130,7 +131,7 @@ async def test_frozen_watches_say_nothing_and_new_ones_do_until_the_thaw(
         assert old.error is not None
 
 
-async def test_what_is_frozen_is_passed_on_after_the_thaw(api: FakeApi, proxy: FaultProxy, client: Client) -> None:
+async def test_what_is_frozen_is_passed_on_after_the_thaw(api: Api, proxy: FaultProxy, client: Client) -> None:
     async with watching(client, proxy) as (watch, _):
         proxy.freeze()
         writing = asyncio.create_task(client.create(CONFIG_MAPS, config_map()))
@@ -141,7 +142,7 @@ async def test_what_is_frozen_is_passed_on_after_the_thaw(api: FakeApi, proxy: F
         await eventually(lambda: json.loads(watch.heard)["object"]["metadata"]["name"] == "one")
 
 
-async def test_who_went_away_comes_back_to_the_same_place(api: FakeApi, proxy: FaultProxy, client: Client) -> None:
+async def test_who_went_away_comes_back_to_the_same_place(api: Api, proxy: FaultProxy, client: Client) -> None:
     place = proxy.config.server
     async with watching(client, proxy) as (watch, task):
         await proxy.stop()
@@ -156,19 +157,18 @@ async def test_who_went_away_comes_back_to_the_same_place(api: FakeApi, proxy: F
 
 
 @pytest.mark.parametrize(("mishap", "heard"), [(EXPIRED, b""), (EXPIRED_INSIDE, EXPIRED_INSIDE.event)])
-async def test_a_watch_expires_in_either_form_and_stays_so(
-    proxy: FaultProxy, client: Client, mishap: Mishap, heard: bytes
+async def test_what_is_forgotten_is_told_in_either_form_and_stays_so(
+    api: Api, proxy: FaultProxy, client: Client, mishap: Mishap, heard: bytes
 ) -> None:
-    async with watching(client, proxy) as (_, task):
-        proxy.expire("2", mishap)
-        await task
+    api.put(PLURAL, config_map())
+    version = str(api.version)
+    proxy.forget_before(version, mishap)
     for _ in range(2):
         watch = Watching(client)
         await watch.run()
         assert watch.heard == heard
         assert isinstance(watch.error, errors.GoneError) is not mishap.inside
-    proxy.faults = [Expiry(1, mishap)]
-    async with watching(client, proxy) as (watch, task):
+    async with watching(client, proxy, since=version) as (watch, task):
         assert (watch.heard, task.done()) == (b"", False)
 
 

@@ -11,8 +11,8 @@ from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Preconditions
 from support import family
+from support.embeddedapi import Api
 from support.eventually import eventually
-from support.fakeapi import FakeApi
 from support.family import CONFIG_MAPS
 from support.faultproxy import FaultProxy
 from support.managing import is_idle
@@ -34,18 +34,18 @@ async def client(proxy: FaultProxy) -> AsyncIterator[Client]:
         yield opened
 
 
-def is_grown(api: FakeApi, members: int) -> bool:
+def is_grown(api: Api, members: int) -> bool:
     status = api.get("parents", *ADA).get("status") or {}
     ready = [found["status"] for found in status.get("conditions", [])] == ["True"]
     return ready and status["children"] == members == len(api.names("configmaps"))
 
 
-def values(api: FakeApi) -> set[str]:
+def values(api: Api) -> set[str]:
     return {api.get("configmaps", "default", name)["data"]["value"] for name in api.names("configmaps")}
 
 
 async def test_a_change_that_came_just_before_our_own_write_is_not_missed(
-    api: FakeApi, proxy: FaultProxy, managing: Managing
+    api: Api, proxy: FaultProxy, managing: Managing
 ) -> None:
     """The answer to our write brings the change along; a list that shows the same must still be looked at."""
     proxy.fail("PATCH", "/status", 1_000_000, 409, "Conflict")
@@ -59,13 +59,13 @@ async def test_a_change_that_came_just_before_our_own_write_is_not_missed(
         proxy.faults.clear()
         await eventually(lambda: "status" in api.get("parents", *ADA) and is_idle(manager))
         assert values(api) == {"one"}
-        api.objects.forget_history()
+        api.forget()
         proxy.cut_watches()
         await eventually(lambda: values(api) == {"two"})
 
 
 async def test_a_delete_refused_for_whatever_reason_is_tried_again(
-    api: FakeApi, proxy: FaultProxy, managing: Managing
+    api: Api, proxy: FaultProxy, managing: Managing
 ) -> None:
     """A conflict may mean that another object has the name now, or that the server could not do it this time."""
     api.put("parents", family.parent("ada"))
@@ -77,7 +77,7 @@ async def test_a_delete_refused_for_whatever_reason_is_tried_again(
 
 
 async def test_what_existed_and_is_gone_when_looked_at_is_created_after_all(
-    api: FakeApi, proxy: FaultProxy, managing: Managing
+    api: Api, proxy: FaultProxy, managing: Managing
 ) -> None:
     proxy.fail("POST", "configmaps", 6, 409, "AlreadyExists")
     api.put("parents", family.parent("ada", children=0, pets=2))
@@ -85,7 +85,7 @@ async def test_what_existed_and_is_gone_when_looked_at_is_created_after_all(
         await eventually(lambda: is_grown(api, 2))
 
 
-async def test_a_pet_is_replaced_and_not_changed(api: FakeApi, managing: Managing) -> None:
+async def test_a_pet_is_replaced_and_not_changed(api: Api, managing: Managing) -> None:
     api.put("parents", family.parent("ada", children=1, pets=1))
     async with managing() as manager:
         await eventually(lambda: is_grown(api, 2) and is_idle(manager))

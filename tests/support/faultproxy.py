@@ -15,8 +15,8 @@ from aiohttp.connector import AddrInfoType
 from multidict import CIMultiDict
 from yarl import URL
 
-from paddle_operator.kube.client import once
 from paddle_operator.kube.config import Config
+from paddle_operator.kube.connection import once
 from paddle_operator.kube.credentials import Fixed
 from support.mishaps import (
     EXPIRED_INSIDE,
@@ -119,10 +119,9 @@ class FaultProxy:
         """Let a share of all writes go wrong from now on; 0 ends it."""
         self._chance = Chance(share, mishaps, seed)
 
-    def expire(self, version: str, mishap: Mishap = EXPIRED_INSIDE) -> None:
-        """Forget what was before a version, as etcd does when it compacts, and end the watches."""
+    def forget_before(self, version: str, mishap: Mishap = EXPIRED_INSIDE) -> None:
+        """Let no watch begin before this version any more, as if etcd had been compacted."""
         self.faults.append(Expiry(int(version), mishap))
-        self.end_watches()
 
     @property
     def watches(self) -> list[Stream]:
@@ -197,7 +196,7 @@ class FaultProxy:
             URL(self._upstream.server + request.raw_path, encoded=True),
             data=io.BytesIO(body) if body else None,  # as bytes, a large one is warned about
             headers=passed_on(request.headers, proof.headers),
-            ssl=proof.tls or self._upstream.tls or True,
+            ssl=self._upstream.tls.context(proof.pair) if self._upstream.tls else True,
             server_hostname=self._upstream.tls_server_name,
             allow_redirects=False,
         ) as answer:

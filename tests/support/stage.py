@@ -47,8 +47,9 @@ class Stage:
         await self.client.delete(PARENTS, self.key(name), Preconditions(), propagation)
 
     async def forget(self, mishap: Mishap) -> None:
+        """Forget what was until now."""
         listing = await self.client.list(Scope(PARENTS, self.namespace))
-        self.proxy.expire(listing.resource_version, mishap)
+        self.proxy.forget_before(listing.resource_version, mishap)
 
     async def take(self, name: str) -> None:
         """Delete a member that is needed."""

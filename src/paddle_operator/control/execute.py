@@ -1,11 +1,13 @@
 """Carries out a plan: only what is not so already, the status last and once, then the events."""
 
+import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from paddle_operator.api.manifest import Key, Manifest, annotations_of, controller_of, key_of, uid_of, version_of
 from paddle_operator.control.conditions import Condition, Truth, with_condition
@@ -23,6 +25,10 @@ FOREIGN = "NameTaken"
 FORBIDDEN = "Forbidden"
 REFUSED = "Refused"
 MOST_REMEMBERED = 50_000
+# One plan gets less than all there is, so that a job of a thousand pods does not keep the others waiting.
+AT_ONCE = 16
+AT_ONCE_PER_PLAN = 8
+Write = TypeVar("Write", Apply, Create, Patch, Delete)
 
 
 class ForeignObjectError(Exception):
@@ -38,7 +44,7 @@ class Applied:
 
 
 class Executor:
-    """`mark` is the annotation that says what we applied last; `guard` raises when we may not write any more."""
+    """`mark` is the annotation that says what we applied last."""
 
     def __init__(
         self,
@@ -46,15 +52,14 @@ class Executor:
         stores: Mapping[Kind, Store],
         recorder: Recorder,
         mark: str,
-        guard: Callable[[], None] = lambda: None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._client = client
         self._stores = stores
         self._recorder = recorder
         self._mark = mark
-        self._guard = guard
         self._clock = clock
+        self._slots = asyncio.Semaphore(AT_ONCE)
         self._applied: dict[tuple[Kind, Key], Applied] = {}
 
     async def execute(self, plan: Plan) -> Outcome:
@@ -77,20 +82,27 @@ class Executor:
         return terminal or Done(plan.requeue_after)
 
     async def _write_objects(self, plan: Plan) -> None:
-        for patch in plan.patch:
-            await self._patch(patch)
-        for apply in plan.apply:
-            await self._apply(apply)
-        for create in plan.create:
-            await self._create(create)
-        for delete in plan.delete:
-            await self._delete(delete)
+        await self._write_all(self._patch, plan.patch)
+        await self._write_all(self._apply, plan.apply)
+        await self._write_all(self._create, plan.create)
+        await self._write_all(self._delete, plan.delete)
+
+    async def _write_all(self, write: Callable[[Write], Awaitable[None]], wanted: Sequence[Write]) -> None:
+        """Write them side by side; one that fails keeps no other from being written, and all end before it is told."""
+        slots = asyncio.Semaphore(AT_ONCE_PER_PLAN)
+
+        async def one(item: Write) -> None:
+            async with slots, self._slots:
+                await write(item)
+
+        results = await asyncio.gather(*map(one, wanted), return_exceptions=True)
+        if failures := [result for result in results if result is not None]:
+            raise most_telling(failures)
 
     async def _patch(self, patch: Patch) -> None:
         observed = self._cached(patch.kind, patch.key)
         if observed is not None and covers(observed, patch.change):
             return
-        self._guard()
         self._learn(patch.kind, await self._client.patch(patch.kind, patch.key, patch.change))
         _log_change("patched", patch.kind, patch.key)
 
@@ -102,7 +114,6 @@ class Executor:
             self._refuse_foreign(kind, observed, apply.manifest)
             if self._is_applied(kind, observed, apply.manifest, digest):
                 return
-        self._guard()
         written = await self._client.apply(kind, marked(apply.manifest, self._mark, digest))
         if len(self._applied) >= MOST_REMEMBERED:
             self._applied.clear()
@@ -121,7 +132,6 @@ class Executor:
         if (observed := self._cached(kind, key)) is not None:
             self._refuse_foreign(kind, observed, create.manifest)
             return
-        self._guard()
         try:
             await self._client.create(kind, marked(create.manifest, self._mark, digest_of(create.manifest)))
         except errors.AlreadyExistsError:
@@ -132,7 +142,6 @@ class Executor:
         _log_change("created", kind, key)
 
     async def _delete(self, delete: Delete) -> None:
-        self._guard()
         try:
             await self._client.delete(delete.kind, delete.key, delete.preconditions, delete.propagation)
         except errors.NotFoundError:
@@ -153,19 +162,30 @@ class Executor:
         observed = self._cached(wanted.kind, key) or wanted.observed
         if uid_of(observed) != uid_of(wanted.observed) or (observed.get("status") or {}) == status:
             return
-        # The uid keeps a new object of the same name from getting this one's status.
-        metadata = {"name": key.name, "uid": uid_of(wanted.observed)}
-        if key.namespace:
-            metadata["namespace"] = key.namespace
-        self._guard()
-        try:
-            written = await self._client.apply(
-                wanted.kind, {"metadata": metadata, "status": status}, subresource="status"
-            )
-        except errors.NotFoundError:
+        written = await self._apply_status(wanted.kind, observed, status)
+        if written is None:
             return
         self._learn(wanted.kind, written)
         _log_change("status written", wanted.kind, key)
+
+    async def _apply_status(self, kind: Kind, observed: Manifest, status: Manifest) -> Manifest | None:
+        """Write it to this very object: a version is the only precondition that the server knows here."""
+        key, uid = key_of(observed), uid_of(observed)
+        place = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+        for last in (False, False, True):
+            metadata = {**place, "resourceVersion": version_of(observed)}
+            try:
+                return await self._client.apply(kind, {"metadata": metadata, "status": status}, subresource="status")
+            except errors.NotFoundError:
+                return None
+            except errors.ConflictError:
+                found = await self._fetched(kind, key)
+                if found is None or uid_of(found) != uid:
+                    return None
+                if last:
+                    raise
+                observed = found
+        return None
 
     def _cached(self, kind: Kind, key: Key) -> Manifest | None:
         store = self._stores.get(kind)
@@ -191,6 +211,11 @@ class Executor:
             raise ForeignObjectError(
                 f"{kind.kind} {key_of(observed)} exists and is not ours: rename or delete it, or choose another name"
             )
+
+
+def most_telling(failures: Sequence[BaseException]) -> BaseException:
+    """Give the first in the order of the plan; what ends all trying counts only when nothing else is to be tried."""
+    return next((failure for failure in failures if not isinstance(failure, errors.InvalidError)), failures[0])
 
 
 def in_the_way(error: Exception) -> Terminal:

@@ -58,7 +58,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Plan:
-    """Written in this order. `terminal` says that no later plan will do better until somebody changes something."""
+    """Line by line, what is in one line side by side. `terminal`: only somebody's change makes a later plan better."""
 
     patch: tuple[Patch, ...] = ()
     apply: tuple[Apply, ...] = ()

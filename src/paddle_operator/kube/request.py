@@ -1,7 +1,7 @@
 """What is asked of the API server, as plain records: paths, parameters, headers and bodies, without any I/O."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import quote
@@ -82,7 +82,7 @@ class Request:
 
     method: str
     path: str
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     body: bytes | None = None
     content_type: str = JSON
     repeatable: bool = False
@@ -189,8 +189,17 @@ def pod_log(key: Key, container: str = "", tail_lines: int | None = None, *, pre
     return Request("GET", PODS.item(key, "log"), params, repeatable=True)
 
 
+def pod_exec(key: Key, argv: Sequence[str], container: str = "", *, stdin: bool = False) -> Request:
+    if not argv:
+        raise ValueError(f"there is nothing to run in {key}: the command is empty")
+    named = {"container": container} if container else {}
+    streams = {"stdin": "true" if stdin else "false", "stdout": "true", "stderr": "true"}
+    return Request("GET", PODS.item(key, "exec"), {"command": list(argv), **named, **streams})
+
+
 def encode(body: Manifest | Operations) -> bytes:
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+    # Half of a letter, as a program's output may have it, becomes a question mark.
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
 
 
 def _placed(kind: Kind, manifest: Manifest) -> Key:

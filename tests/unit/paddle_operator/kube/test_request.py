@@ -114,6 +114,18 @@ def test_a_log_is_asked_for_by_container_and_length() -> None:
     assert asked.params == {"container": "main", "tailLines": "10", "previous": "true"}
 
 
+def test_a_command_is_asked_for_word_by_word() -> None:
+    asked = request.pod_exec(WEB, ["say", "a b"], "main", stdin=True)
+    assert (asked.method, asked.path, asked.repeatable) == ("GET", "/api/v1/namespaces/shop/pods/web/exec", False)
+    assert asked.params == {
+        "command": ["say", "a b"], "container": "main", "stdin": "true", "stdout": "true", "stderr": "true",
+    }  # fmt: skip
+
+
+def test_half_a_letter_spoils_no_request() -> None:
+    assert request.encode({"a": "x\ud800y", "b": "\u2028"}) == '{"a":"x?y","b":"\u2028"}'.encode()
+
+
 def test_building_requests_touches_nothing_outside() -> None:
     imported = {
         name.split(".")[0]
