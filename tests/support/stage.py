@@ -1,6 +1,7 @@
 """Where a manager is put to the test: families that are grown, a proxy in its way, and a ledger beside it."""
 
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from paddle_operator.api.manifest import Key, key_of, uid_of
 from paddle_operator.control.manager import Manager, Settings
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
+from paddle_operator.kube.events import EVENTS
 from paddle_operator.kube.request import Preconditions, Propagation, Scope
 from paddle_operator.kube.watch import Pace
 from support import family, faultproxy, ledger
@@ -16,7 +18,7 @@ from support.family import CONFIG_MAPS, FAMILY, PARENTS
 from support.familymanager import MARK
 from support.faultproxy import FaultProxy
 from support.ledger import Ledger
-from support.managing import QUICKLY, is_idle, managed
+from support.managing import QUICKLY, is_idle, managed, passes
 from support.mishaps import Mishap
 
 PACE = Pace(watch_seconds=2, silence=0.5, settled=1.0, backoff=QUICKLY)
@@ -88,3 +90,32 @@ async def change_everything(stage: Stage) -> None:
     await stage.change("shrinks", children=1, pets=1)
     await stage.take("loses-0")
     await stage.take("loses-pet-1")
+
+
+async def ends_well(stage: Stage) -> None:
+    """See that all becomes as wanted, that nothing was done twice or left behind, and that it then rests."""
+    await stage.ledger.right()
+    assert {key_of(parent).name for parent in stage.ledger.parents} == IN_THE_END
+    assert stage.ledger.wrongs() == []
+    assert await twice_told(stage) == []
+    stage.proxy.fail_writes(0)
+    await rests(stage)
+
+
+async def twice_told(stage: Stage) -> list[tuple[str, ...]]:
+    """Name the events that are there more than once."""
+    events = (await stage.client.list(Scope(EVENTS, stage.namespace))).items
+    told = Counter((event["involvedObject"]["uid"], event["reason"], event["message"]) for event in events)
+    return [what for what, times in told.items() if times > 1]
+
+
+async def rests(stage: Stage) -> None:
+    """Look at every parent once more: there is nothing to write."""
+    await eventually(lambda: is_idle(stage.manager))
+    before, passed = len(stage.proxy.writes), passes(stage.manager, "family")
+    for parent in stage.ledger.parents:
+        stage.manager.loops[0].queue.add(key_of(parent))
+    await eventually(
+        lambda: passes(stage.manager, "family") >= passed + len(stage.ledger.parents) and is_idle(stage.manager)
+    )
+    assert [write for write in stage.proxy.writes[before:] if " events/" not in write] == []
