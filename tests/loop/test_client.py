@@ -56,6 +56,21 @@ async def test_a_refusal_is_known_by_its_reason(
     assert (caught.value.code, caught.value.status["code"]) == (code, code)
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (["metadata.uid"], errors.ConflictError),
+        (["metadata.uid", "spec"], errors.InvalidError),
+        ([], errors.InvalidError),
+    ],
+    ids=["only the uid", "the uid and more", "nothing named"],
+)
+def test_a_write_meant_for_an_earlier_object_is_a_conflict(fields: list[str], expected: type[errors.ApiError]) -> None:
+    causes = [{"reason": "FieldValueInvalid", "field": name} for name in fields]
+    status = {"code": 422, "reason": "Invalid", "details": {"causes": causes}}
+    assert type(errors.from_status(status)) is expected
+
+
 async def test_a_create_that_failed_is_not_sent_again(api: FakeApi, client: Client) -> None:
     api.fail("POST", PLURAL, 1, 500, "InternalError")
     with pytest.raises(errors.ServerError):

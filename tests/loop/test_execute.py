@@ -1,16 +1,18 @@
 """A plan is written in its order: what belongs together side by side, each write for itself, the status last."""
 
 import asyncio
+import copy
 from collections.abc import AsyncIterator
 
 import pytest
 
-from paddle_operator.api.manifest import Manifest, key_of
+from paddle_operator.api.manifest import Key, Manifest, key_of
 from paddle_operator.control import execute
 from paddle_operator.control.execute import Executor, ForeignObjectError
 from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.control.outcome import Done, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
+from paddle_operator.control.store import Store
 from paddle_operator.kube import errors
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
@@ -175,3 +177,38 @@ async def test_nothing_goes_on_behind_a_plan_that_was_cancelled(api: FakeApi, he
     held.gate.set()
     assert (held.in_flight, api.writes) == (0, [])
     assert len(before - asyncio.all_tasks()) == 41
+
+
+def taken_by_another(api: FakeApi, store: Store) -> None:
+    """Somebody else has put an object in the place of ours, and we have not heard of it yet."""
+    store.replace([api.get(MAPS, "default", "a")])
+    api.remove(MAPS, Key("default", "a"))
+    api.put(MAPS, {**config_map("a"), "data": {"mine": "yes"}})
+
+
+async def test_what_took_the_place_of_ours_unseen_is_not_overwritten(api: FakeApi, client: Client) -> None:
+    store = Store()
+    await executor(client).execute(Plan(apply=applying("a")))
+    taken_by_another(api, store)
+    changed = Apply(CONFIG_MAPS, {**config_map("a"), "data": {"ours": "yes"}})
+    with pytest.raises(errors.ConflictError):
+        await Executor(client, {CONFIG_MAPS: store}, Recorder(client, "tester"), MARK).execute(Plan(apply=(changed,)))
+    assert api.get(MAPS, "default", "a")["data"] == {"mine": "yes"}
+
+
+async def test_a_list_is_not_written_over_what_somebody_added_meanwhile(api: FakeApi, client: Client) -> None:
+    observed = copy.deepcopy(api.put(MAPS, config_map("a")))
+    patch = Patch.of(CONFIG_MAPS, observed, {"metadata": {"finalizers": ["example.org/ours"]}})
+    api.put(MAPS, {**config_map("a"), "metadata": {**config_map("a")["metadata"], "finalizers": ["example.org/other"]}})
+    with pytest.raises(errors.ConflictError):
+        await executor(client).execute(Plan(patch=(patch,)))
+    assert api.get(MAPS, "default", "a")["metadata"]["finalizers"] == ["example.org/other"]
+
+
+async def test_what_exists_and_is_gone_when_looked_at_is_tried_again(api: FakeApi, client: Client) -> None:
+    api.fail("POST", MAPS, 1, 409, "AlreadyExists")
+    plan = Plan(create=creating("a"))
+    with pytest.raises(errors.AlreadyExistsError):
+        await executor(client).execute(plan)
+    assert await executor(client).execute(plan) == Done()
+    assert api.names(MAPS) == ["a"]

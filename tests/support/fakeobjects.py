@@ -65,6 +65,9 @@ class Objects:
 
     def merge(self, plural: str, key: Key, change: Manifest) -> Manifest:
         present = self.get(plural, key)
+        for name in ("uid", "resourceVersion"):
+            if change.get("metadata", {}).get(name) not in (None, present["metadata"][name]):
+                raise RefusedError(409, "Conflict", f"the {name} does not match")
         return self._change(plural, present, merged(present, change))
 
     def apply(self, plural: str, key: Key, manifest: Manifest, manager: str) -> Manifest:
