@@ -78,6 +78,7 @@ async def test_a_pods_log_is_read(kube: Cluster, namespace: Kubectl) -> None:
     namespace.wait("jsonpath={.status.phase}=Succeeded", "pod/talker")
     async with Client(config.load(str(kube.paths.kubeconfig)), "tester") as client:
         assert await client.pod_log(Key(namespace.namespace, "talker")) == "hello\n"
+        assert await client.pod_log(Key(namespace.namespace, "talker"), "main", 0) == ""
         assert PODS.kind == (await client.get(PODS, Key(namespace.namespace, "talker")))["kind"]
 
 

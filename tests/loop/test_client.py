@@ -163,6 +163,23 @@ async def test_a_page_that_expired_makes_the_list_begin_again_in_one_piece(api: 
     assert len((await client.list(Scope(CONFIG_MAPS), page=4)).items) == 9
 
 
+@pytest.mark.parametrize("tokens", [["a"], ["a", "b"], ["a", "b", "c", "a"]], ids=["same", "two", "three"])
+async def test_a_server_whose_pages_go_round_is_left(tokens: list[str]) -> None:
+    asked: list[str] = []
+
+    async def page(received: web.Request) -> web.Response:
+        asked.append(received.query.get("continue", ""))
+        following = tokens[len(asked) % len(tokens)]
+        return web.json_response({"metadata": {"continue": following}, "items": [config_map()]})
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", page)
+    async with TestServer(app) as server, Client(Config(str(server.make_url("")), Fixed()), "tester") as client:
+        with pytest.raises(errors.UnreachableError, match="go round in a circle"):
+            await client.list(Scope(CONFIG_MAPS))
+    assert len(asked) <= len(tokens) + 1
+
+
 async def test_a_delete_hits_only_the_object_that_was_meant(api: FakeApi, client: Client) -> None:
     made = await client.create(CONFIG_MAPS, config_map())
     with pytest.raises(errors.ConflictError):
