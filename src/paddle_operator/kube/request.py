@@ -13,6 +13,8 @@ Operations = list[Manifest]
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
 PAGE = 500
+LOG_LINES = 1000
+LONGEST_LOG = 1 << 20
 
 
 class PatchType(StrEnum):
@@ -179,10 +181,12 @@ def delete(
 PODS = Kind("", "v1", "pods", "Pod")
 
 
-def pod_log(key: Key, container: str = "", tail_lines: int | None = None, *, previous: bool = False) -> Request:
+def pod_log(key: Key, container: str = "", tail_lines: int = LOG_LINES, *, previous: bool = False) -> Request:
+    """Ask for the last lines, and for no more than fits: a container may print without end."""
     asked = {
         "container": container,
-        "tailLines": "" if tail_lines is None else str(tail_lines),
+        "tailLines": str(tail_lines),
+        "limitBytes": str(LONGEST_LOG),
         "previous": "true" if previous else "",
     }
     params = {name: value for name, value in asked.items() if value}

@@ -108,10 +108,11 @@ def test_only_what_is_the_same_done_twice_may_be_repeated(*, asked: request.Requ
     assert asked.repeatable is expected
 
 
-def test_a_log_is_asked_for_by_container_and_length() -> None:
+def test_a_log_is_asked_for_by_container_and_length_and_never_without_end() -> None:
     asked = request.pod_log(WEB, "main", 10, previous=True)
     assert asked.path == "/api/v1/namespaces/shop/pods/web/log"
-    assert asked.params == {"container": "main", "tailLines": "10", "previous": "true"}
+    assert asked.params == {"container": "main", "tailLines": "10", "limitBytes": "1048576", "previous": "true"}
+    assert request.pod_log(WEB).params == {"tailLines": "1000", "limitBytes": "1048576"}
 
 
 def test_a_command_is_asked_for_word_by_word() -> None:
