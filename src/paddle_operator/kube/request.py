@@ -1,10 +1,11 @@
 """What is asked of the API server, as plain records: paths, parameters, headers and bodies, without any I/O."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import quote
+
+import msgspec
 
 from paddle_operator.api.manifest import Key, Manifest, key_of
 
@@ -190,7 +191,7 @@ def pod_log(key: Key, container: str = "", tail_lines: int | None = None, *, pre
 
 
 def encode(body: Manifest | Operations) -> bytes:
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+    return msgspec.json.encode(body)
 
 
 def _placed(kind: Kind, manifest: Manifest) -> Key:

@@ -2,12 +2,13 @@
 
 import asyncio
 import hashlib
-import json
 import logging
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from paddle_operator.api.manifest import Manifest, is_complete, key_of, version_of
 from paddle_operator.kube import errors, request
@@ -138,7 +139,7 @@ class Watch:
 
     def _take(self, line: bytes) -> None:
         try:
-            event = json.loads(line)
+            event = msgspec.json.decode(line)
             kind, manifest = event["type"], event["object"]
         except (ValueError, KeyError, TypeError):
             kind, manifest = None, None

@@ -121,4 +121,4 @@ def test_building_requests_touches_nothing_outside() -> None:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
     }
-    assert imported == {"json", "collections", "dataclasses", "enum", "urllib", "paddle_operator"}
+    assert imported == {"msgspec", "collections", "dataclasses", "enum", "urllib", "paddle_operator"}
