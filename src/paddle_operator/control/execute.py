@@ -1,11 +1,12 @@
 """Carries out a plan: only what is not so already, the status last and once, then the events."""
 
 import hashlib
-import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import msgspec
 
 from paddle_operator.api.manifest import Key, Manifest, annotations_of, controller_of, key_of, uid_of, version_of
 from paddle_operator.control.conditions import Condition, Truth, with_condition
@@ -209,7 +210,7 @@ def explained(wanted: Status, terminal: Terminal | None, now: datetime) -> Manif
 
 
 def digest_of(manifest: Manifest) -> str:
-    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(msgspec.json.encode(manifest, order="sorted")).hexdigest()[:16]
 
 
 def marked(manifest: Manifest, mark: str, digest: str) -> Manifest:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 import aiohttp
+import msgspec
 from aiohttp.connector import AddrInfoType
 
 from paddle_operator.api.manifest import Key, Manifest
@@ -177,7 +178,7 @@ def pause_after(error: errors.KubeError, failures: int) -> float:
 
 def decode(body: bytes) -> Manifest:
     try:
-        answer = json.loads(body)
+        answer = msgspec.json.decode(body)
     except ValueError as error:
         raise errors.UnreachableError(f"the answer is not JSON: {body[:100]!r}") from error
     if not isinstance(answer, dict):
