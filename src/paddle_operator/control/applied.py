@@ -1,9 +1,10 @@
 """What was applied to an object last: its digest in an annotation, and whether the object still says so."""
 
 import hashlib
-import json
 from collections import OrderedDict
 from typing import NamedTuple
+
+import msgspec
 
 from paddle_operator.api.manifest import Key, Manifest, annotations_of, key_of, version_of
 from paddle_operator.kube.request import Kind
@@ -50,7 +51,7 @@ class Applied:
 
 
 def digest_of(manifest: Manifest) -> str:
-    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(msgspec.json.encode(manifest, order="sorted")).hexdigest()[:16]
 
 
 def covers(observed: object, wanted: object) -> bool:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import quote
 
+import msgspec
+
 from paddle_operator.api.manifest import Key, Manifest, key_of
 
 Operations = list[Manifest]
@@ -202,8 +204,11 @@ def pod_exec(key: Key, argv: Sequence[str], container: str = "", *, stdin: bool 
 
 
 def encode(body: Manifest | Operations) -> bytes:
-    # Half of a letter, as a program's output may have it, becomes a question mark.
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        # Half of a letter, as a program's output may have it, becomes a question mark.
+        return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
 
 
 def _placed(kind: Kind, manifest: Manifest) -> Key:
