@@ -8,6 +8,7 @@ from localkube.cluster import Cluster
 from localkube.images import build, load
 from localkube.paths import Home
 from localkube.progress import Progress
+from support import paddlebox as paddle_image
 from support.workloads import BASE, TESTBOX
 
 
@@ -26,3 +27,11 @@ def testbox(localkube_home: Home, localkube_progress: Progress) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def _images(kube: Cluster, testbox: Path, localkube_progress: Progress) -> None:
     load.load([node.control for node in kube.nodes], testbox, localkube_progress)
+
+
+@pytest.fixture(scope="session")
+def paddlebox(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> str:
+    """Give the name of the image with PaddlePaddle; only tests that ask for it pay for its gigabyte on every node."""
+    archive = paddle_image.built(localkube_home, localkube_progress)
+    load.load([node.control for node in kube.nodes], archive, localkube_progress)
+    return paddle_image.IMAGE
