@@ -75,7 +75,10 @@ def _with_addresses(view: View, decision: Decision) -> Decision:
     """Write addresses before any pod that reads them; those by number only when each pod has its own."""
     snapshot, network = view.snapshot, view.network
     job = snapshot.job
-    if not network.knows(members_of(job)):
+    unknown = [member for member in members_of(job) if member.name not in network.hosts]
+    if unknown and all(member.name in view.fleet.done for member in unknown):
+        return decision  # they will never have one again, and nobody starts for the first time any more
+    if unknown:
         return replace(decision, delete=(*decision.delete, *withdrawn(snapshot)))
     config = config_map(job, network)
     if (refusal := refusal_of_config(config["data"], network)) is not None:
