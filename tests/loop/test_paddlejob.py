@@ -1,6 +1,7 @@
 """PaddleJobs on the real loop: the API server, the manager and the kubelet each do their part."""
 
 import asyncio
+import datetime as dt
 from collections.abc import AsyncIterator, Callable
 
 import pytest
@@ -11,7 +12,8 @@ from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import Controller
 from paddle_operator.controllers.paddlejob import controller
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
+from paddle_operator.desired.paddlejob import abandoned
+from paddle_operator.desired.paddlejob.snapshot import PortRange, Scheduling, Settings
 from paddle_operator.kube import client as wire
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
@@ -378,3 +380,38 @@ async def test_many_jobs_run_beside_each_other(api: Api, managing: Managing, kub
         await eventually(lambda: len(api.names("pods")) == 60)
         kubelet.run()
         await eventually(lambda: all(status(api, name).get("phase") == "Running" for name in names))
+
+
+async def test_jobs_on_the_hosts_network_that_come_at_once_get_ports_of_their_own(api: Api, managing: Managing) -> None:
+    names = [f"job-{number}" for number in range(12)]
+    for name in names:
+        api.put("paddlejobs", job(name, intranet="Host", ps=None, worker=role(1)))
+    tight = Settings(port_range=PortRange(40000, 40000 + 20 * len(names) - 1))
+    async with managing(controllers(tight)):
+        await eventually(lambda: len(api.names("pods")) == len(names))
+        ports = [api.get("paddlejobs", "default", name)["metadata"]["annotations"]["host-port"] for name in names]
+    assert len(set(ports)) == len(names)
+
+
+def uids(api: Api) -> set[str]:
+    return {uid_of(pod) for pod in api.all("pods")}
+
+
+@pytest.mark.parametrize("answers", [False, True])
+async def test_a_deleted_pod_is_struck_off_only_when_its_node_is_dead(
+    api: Api, managing: Managing, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch, *, answers: bool
+) -> None:
+    monkeypatch.setattr(abandoned, "PATIENCE", dt.timedelta(hours=-1))
+    ready = {"type": "Ready", "status": "True" if answers else "Unknown"}
+    api.put("nodes", {"metadata": {"name": "node-3"}, "status": {"conditions": [ready]}})
+    api.put("paddlejobs", job())
+    async with managing(controllers()) as manager:
+        await runs(api, kubelet)
+        api.put("pods", {"metadata": {"name": WORKERS[0], "namespace": "default"}, "spec": {"nodeName": "node-3"}})
+        first = uid_of(api.get("pods", "default", WORKERS[0]))
+        api.remove("pods", Key("default", WORKERS[0]))
+        if answers:
+            await eventually(lambda: status(api)["phase"] == "Pending" and not manager.loops[0].queue.depth)
+            assert uid_of(api.get("pods", "default", WORKERS[0])) == first
+        else:
+            await eventually(lambda: api.names("pods") == PODS and first not in uids(api))

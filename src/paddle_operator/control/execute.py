@@ -14,7 +14,7 @@ from paddle_operator.control.conditions import Condition, Truth, with_condition
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
 from paddle_operator.control.store import Store
-from paddle_operator.kube import errors
+from paddle_operator.kube import errors, request
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.events import Recorder
 from paddle_operator.kube.request import Kind
@@ -143,7 +143,9 @@ class Executor:
 
     async def _delete(self, delete: Delete) -> None:
         try:
-            await self._client.delete(delete.kind, delete.key, delete.preconditions, delete.propagation)
+            await self._client.send(
+                request.delete(delete.kind, delete.key, delete.preconditions, delete.propagation, delete.grace_seconds)
+            )
         except errors.NotFoundError:
             return
         except errors.ConflictError:

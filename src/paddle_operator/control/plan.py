@@ -35,16 +35,17 @@ class Patch:
 
 @dataclass(frozen=True)
 class Delete:
-    """Remove this very object, and no later one of its name."""
+    """Remove this very object, and no later one of its name; a pod with 0 seconds of grace goes though it may run."""
 
     kind: Kind
     key: Key
     preconditions: Preconditions
     propagation: Propagation = Propagation.BACKGROUND
+    grace_seconds: int | None = None
 
     @classmethod
-    def of(cls, kind: Kind, observed: Manifest, propagation: Propagation = Propagation.BACKGROUND) -> "Delete":
-        return cls(kind, key_of(observed), Preconditions(uid_of(observed)), propagation)
+    def of(cls, kind: Kind, observed: Manifest, grace_seconds: int | None = None) -> "Delete":
+        return cls(kind, key_of(observed), Preconditions(uid_of(observed)), grace_seconds=grace_seconds)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """`pods`, `services` and so on are this job's own; `taken_ports` are those of other jobs on the hosts' network."""
+    """`pods`, `services` and so on are this job's own; `taken_ports` are those of other jobs on the hosts' network.
+
+    `silent_nodes` are those that do not answer, of the nodes with pods that should long be gone.
+    """
 
     job: PaddleJob
     now: datetime
@@ -51,6 +54,7 @@ class Snapshot:
     gangs: tuple[Manifest, ...] = ()
     sample_set: SampleSet | None = None
     taken_ports: frozenset[int] = field(default_factory=frozenset)
+    silent_nodes: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def before(self) -> PaddleJobStatus:
