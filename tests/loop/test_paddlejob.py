@@ -17,7 +17,7 @@ from paddle_operator.desired.paddlejob.snapshot import PortRange, Scheduling, Se
 from paddle_operator.kube import client as wire
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
-from support import embeddedapi
+from support import embeddedapi, volcano
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.kubelet import Kubelet
@@ -28,19 +28,8 @@ from .conftest import SETTINGS, Managing
 
 PODS = ["demo-ps-0", "demo-worker-0", "demo-worker-1"]
 WORKERS = PODS[1:]
+ENDED_WELL = {"succeeded": 2, "completed": "0-1"}
 PLAIN = Settings(etcd_server="etcd:2379")
-OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-POD_GROUPS: Manifest = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "podgroups.scheduling.volcano.sh"},
-    "spec": {
-        "group": "scheduling.volcano.sh",
-        "scope": "Namespaced",
-        "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup"},
-        "versions": [{"name": "v1beta1", "served": True, "storage": True, "schema": {"openAPIV3Schema": OPEN}}],
-    },
-}
 
 
 @pytest.fixture(autouse=True)
@@ -58,8 +47,8 @@ async def careless() -> AsyncIterator[Api]:
     """Serve our kinds without their schemas, as an old cluster may, and Volcano's beside them."""
     definitions = [crd.v1(kind) for kind in (PaddleJob, SampleSet)]
     for definition in definitions:
-        definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": OPEN}
-    async with embeddedapi.running([*definitions, POD_GROUPS]) as running:
+        definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": volcano.OPEN}
+    async with embeddedapi.running([*definitions, volcano.POD_GROUPS]) as running:
         yield running
 
 
@@ -113,7 +102,7 @@ async def test_a_job_is_created_runs_and_succeeds(api: Api, managing: Managing, 
             kubelet.end(name)
         await eventually(stands(api, "Completed", []))
         await eventually(lambda: api.names("services") == [])
-        await eventually(lambda: (status(api)["worker"], status(api)["mode"]) == ({"succeeded": 2}, "PS"))
+        await eventually(lambda: (status(api)["worker"], status(api)["mode"]) == (ENDED_WELL, "PS"))
 
 
 async def test_a_second_pass_writes_nothing(api: Api, managing: Managing, kubelet: Kubelet) -> None:

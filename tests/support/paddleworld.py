@@ -61,6 +61,7 @@ class PaddleWorld:
         self.sample_set: Manifest | None = None
         self.taken_ports: frozenset[int] = frozenset()
         self.silent_nodes: frozenset[str] = frozenset()
+        self.leftovers: list[Manifest] = []
         self.expired = False
         self.writes: list[str] = []
         self.told: list[str] = []
@@ -81,6 +82,7 @@ class PaddleWorld:
             sample_set=None if self.sample_set is None else msgspec.convert(self.sample_set, SampleSet),
             taken_ports=self.taken_ports,
             silent_nodes=self.silent_nodes,
+            leftovers=tuple(map(observed_pod, self.leftovers)),
         )
 
     def step(self, most: int | None = None) -> Decision:

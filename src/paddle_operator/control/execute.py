@@ -28,6 +28,8 @@ MOST_REMEMBERED = 50_000
 # One plan gets less than all there is, so that a job of a thousand pods does not keep the others waiting.
 AT_ONCE = 16
 AT_ONCE_PER_PLAN = 8
+# When what was made does not bring us back to a status that was left for later; it does, within the second.
+LATER = 5.0
 Write = TypeVar("Write", Apply, Create, Patch, Delete)
 
 
@@ -76,6 +78,8 @@ class Executor:
         except errors.KubeError:
             await self._write_status(plan.status, terminal)
             raise
+        if plan.status_later and terminal is None:
+            return Done(min(LATER, plan.requeue_after or LATER))
         await self._write_status(plan.status, terminal)
         for event in plan.events:
             self._recorder.record(event)

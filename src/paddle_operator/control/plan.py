@@ -59,13 +59,18 @@ class Status:
 
 @dataclass(frozen=True)
 class Plan:
-    """Line by line, what is in one line side by side. `terminal`: only somebody's change makes a later plan better."""
+    """Line by line, what is in one line side by side. `terminal`: only somebody's change makes a later plan better.
+
+    `status_later`: what is made here brings us back at once, so the status and the events are left to that look, unless
+    something fails.
+    """
 
     patch: tuple[Patch, ...] = ()
     apply: tuple[Apply, ...] = ()
     create: tuple[Create, ...] = ()
     delete: tuple[Delete, ...] = ()
     status: Status | None = None
+    status_later: bool = False
     events: tuple[Event, ...] = ()
     requeue_after: float | None = None
     terminal: Terminal | None = None

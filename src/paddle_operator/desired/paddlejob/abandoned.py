@@ -23,9 +23,10 @@ def without_abandoned(snapshot: Snapshot, decision: Decision) -> Decision:
     A node that is cut off may run such a pod on, beside the one that takes its place. A job that waits for ever for a
     machine that burnt down would be worse, and is what its user would delete by hand.
     """
-    late = overdue(snapshot.pods, snapshot.now)
+    pods = (*snapshot.pods, *snapshot.leftovers)
+    late = overdue(pods, snapshot.now)
     struck = [pod for pod in late if pod.node in snapshot.silent_nodes]
-    ends = [pod.gone_by + PATIENCE for pod in snapshot.pods if pod.node and pod.gone_by is not None]
+    ends = [pod.gone_by + PATIENCE for pod in pods if pod.node and pod.gone_by is not None]
     again = snapshot.now + PAUSE if len(late) > len(struck) else None
     decision = replace(decision, strike=pieces(Piece.POD, (pod.manifest for pod in struck)))
     return decision.looked_at_again(snapshot.now, again, *ends)

@@ -60,7 +60,8 @@ class Fleet:
 
     `current` are by name, of this edition, wanted, and not being deleted. `outdated` are of another edition, also while
     they are being deleted. `surplus` are of this edition and not wanted any more. `done` names who has ended well in
-    this edition and is not run again, whether the pod is still there or not.
+    this edition and is not run again, whether the pod is still there or not. `blocked` are wanted, and an earlier job's
+    pods have their names.
     """
 
     current: Mapping[str, ObservedPod]
@@ -68,6 +69,7 @@ class Fleet:
     surplus: tuple[ObservedPod, ...]
     missing: tuple[Member, ...]
     done: frozenset[str]
+    blocked: tuple[ObservedPod, ...]
 
     def of(self, *buckets: Bucket) -> tuple[ObservedPod, ...]:
         return tuple(pod for pod in self.current.values() if pod.bucket in buckets)
@@ -76,7 +78,7 @@ class Fleet:
 def fleet_of(snapshot: Snapshot, edition: Edition) -> Fleet:
     members = members_of(snapshot.job)
     wanted = {member.name for member in members}
-    present = {pod.name for pod in snapshot.pods}
+    present = {pod.name for pod in (*snapshot.pods, *snapshot.leftovers)}
     made = [pod for pod in snapshot.pods if edition.made(pod)]
     current = {pod.name: pod for pod in made if pod.name in wanted and not pod.stopping}
     succeeded = {name for name, pod in current.items() if pod.bucket is Bucket.SUCCEEDED}
@@ -87,6 +89,7 @@ def fleet_of(snapshot: Snapshot, edition: Edition) -> Fleet:
         surplus=tuple(pod for pod in made if pod.name not in wanted),
         missing=tuple(member for member in members if member.name not in present | done),
         done=frozenset(done),
+        blocked=tuple(pod for pod in snapshot.leftovers if pod.name in wanted - done),
     )
 
 

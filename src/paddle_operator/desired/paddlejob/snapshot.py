@@ -42,13 +42,15 @@ class Settings:
 class Snapshot:
     """`pods`, `services` and so on are this job's own; `taken_ports` are those of other jobs on the hosts' network.
 
-    `silent_nodes` are those that do not answer, of the nodes with pods that should long be gone.
+    `leftovers` are pods of an earlier job of this name. `silent_nodes` are those that do not answer, of the nodes with
+    pods that should long be gone.
     """
 
     job: PaddleJob
     now: datetime
     settings: Settings
     pods: tuple[ObservedPod, ...] = ()
+    leftovers: tuple[ObservedPod, ...] = ()
     services: tuple[Manifest, ...] = ()
     config_maps: tuple[Manifest, ...] = ()
     gangs: tuple[Manifest, ...] = ()

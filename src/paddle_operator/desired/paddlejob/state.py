@@ -27,7 +27,7 @@ def state_of(snapshot: Snapshot, fleet: Fleet) -> State:
     """Say where a job stands that goes on, from its pods as they are now."""
     waiting = fleet.of(Bucket.PENDING)
     starting = fleet.of(Bucket.STARTING, Bucket.UNKNOWN)
-    leaving = _being_replaced(snapshot, fleet)
+    leaving = (*_being_replaced(snapshot, fleet), *fleet.blocked)
     absent = len(fleet.missing) + len(leaving)
     gone = len(fleet.done - fleet.current.keys())
     number = len(fleet.current) + absent + gone

@@ -68,3 +68,17 @@ def test_an_ended_jobs_pods_on_a_silent_node_go_too() -> None:
     world.silent_nodes = frozenset({"node-3"})
     world.later(60)
     assert struck(world.step()) == ["demo-worker-1"]
+
+
+def test_pods_of_an_earlier_job_of_the_name_are_waited_for_and_struck_off_like_ones_own() -> None:
+    world = PaddleWorld(paddle_job(worker=role(2)))
+    metadata = {"name": "demo-worker-1", "deletionTimestamp": "2026-01-01T12:00:00Z"}
+    world.leftovers = [{"metadata": metadata, "spec": {"nodeName": "node-3"}, "status": {"phase": "Running"}}]
+    decision = world.step()
+    assert (struck(decision), decision.look_again, world.pods) == ([], 30, ["demo-worker-0"])
+    assert world.why == "PodsPending: 2 of 2 pods do not run yet; demo-worker-1: it is being deleted"
+    world.later(30)
+    world.silent_nodes = frozenset({"node-3"})
+    assert struck(world.step(most=0)) == ["demo-worker-1"]
+    world.leftovers = []
+    assert world.settle().pods == ["demo-worker-0", "demo-worker-1"]
