@@ -404,3 +404,17 @@ async def test_a_deleted_pod_is_struck_off_only_when_its_node_is_dead(
             assert uid_of(api.get("pods", "default", WORKERS[0])) == first
         else:
             await eventually(lambda: api.names("pods") == PODS and first not in uids(api))
+
+
+async def test_a_new_jobs_status_is_written_once_and_whole(api: Api, managing: Managing) -> None:
+    async with managing(controllers()) as manager:
+        api.put("paddlejobs", job())
+        await eventually(lambda: api.names("pods") == PODS and status(api) != {} and is_idle(manager))
+    wanted = [
+        "PATCH configmaps/demo",
+        "PATCH paddlejobs/demo/status",
+        "PATCH services/demo",
+        "PATCH services/demo-ps-ready",
+    ]
+    assert sorted(api.writes) == [*wanted, *(f"POST pods/{name}" for name in PODS)]
+    assert [len(status(api)[role]["refs"]) for role in ("ps", "worker")] == [1, 2]

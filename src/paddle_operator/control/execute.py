@@ -28,8 +28,8 @@ MOST_REMEMBERED = 50_000
 # One plan gets less than all there is, so that a job of a thousand pods does not keep the others waiting.
 AT_ONCE = 16
 AT_ONCE_PER_PLAN = 8
-# When what was made does not bring us back to a status that was left for later; it does, within the second.
-LATER = 5.0
+# As long as it takes until we see what we made: a status that was left for later is then whole.
+LATER = 0.15
 Write = TypeVar("Write", Apply, Create, Patch, Delete)
 
 
