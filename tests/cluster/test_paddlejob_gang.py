@@ -58,10 +58,10 @@ def test_kubernetes_itself_schedules_all_pods_of_a_job_or_none(native: Cluster, 
         jobs = Jobs(kubectl)
         jobs.submit(paddle_job("too-large", worker=asking_for(f"{free * 600}m", 2, *ENDLESS)))
         jobs.eventually(lambda: len(jobs.pods("too-large")) == 2, "no pods are made")
-        jobs.submit(paddle_job("fitting", worker=asking_for(f"{free * 300}m", 2, "true"), cleanPodPolicy="Never"))
+        jobs.submit(paddle_job("fitting", worker=asking_for(f"{free * 100}m", 2, "true"), cleanPodPolicy="Never"))
         jobs.until("Completed", "fitting")
         assert [pod["spec"].get("nodeName") for pod in jobs.pods("too-large").values()] == [None, None]
-        jobs.eventually(lambda: "gang" in jobs.why("too-large").lower(), "it is not told why")
+        jobs.eventually(lambda: "Insufficient cpu" in jobs.why("too-large"), "it is not told why")
         assert kubectl.get("workload/too-large")["spec"]["podGroups"][0]["policy"] == {"gang": {"minCount": 2}}
         jobs.edit("too-large", worker=asking_for(f"{free * 400}m", 2, *ENDLESS))
         jobs.until("Running", "too-large")
