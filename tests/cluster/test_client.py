@@ -42,6 +42,14 @@ async def test_the_real_server_refuses_and_pages_as_the_fake_one(kube: Cluster, 
         assert version_of(again) == version_of(applied), "applying the same changes nothing"
         with pytest.raises(errors.ConflictError):
             await client.replace(family.CONFIG_MAPS, made)
+        for name, value in (("uid", "another"), ("resourceVersion", version_of(made))):
+            with pytest.raises(errors.ConflictError):
+                await client.patch(family.CONFIG_MAPS, key, {"metadata": {name: value, "labels": {"is": "late"}}})
+        for name in ("one", "gone"):
+            other = config_map(name)
+            other["metadata"]["uid"] = "another"
+            with pytest.raises(errors.ConflictError):
+                await client.apply(family.CONFIG_MAPS, other)
         for number in range(7):
             await client.create(family.CONFIG_MAPS, config_map(f"page-{number}"))
         listing = await client.list(
@@ -70,6 +78,7 @@ async def test_a_pods_log_is_read(kube: Cluster, namespace: Kubectl) -> None:
     namespace.wait("jsonpath={.status.phase}=Succeeded", "pod/talker")
     async with Client(config.load(str(kube.paths.kubeconfig)), "tester") as client:
         assert await client.pod_log(Key(namespace.namespace, "talker")) == "hello\n"
+        assert await client.pod_log(Key(namespace.namespace, "talker"), "main", 0) == ""
         assert PODS.kind == (await client.get(PODS, Key(namespace.namespace, "talker")))["kind"]
 
 

@@ -25,7 +25,7 @@ ROUNDS = int(os.environ.get("KILL_ROUNDS", "50"))
 SEED = int(os.environ.get("KILL_SEED") or secrets.randbelow(1_000_000))
 TO_THE_END_EVERY = 10
 LONGEST_START = 1.0
-PATIENCE = 4.0
+PATIENCE = 2.0
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def some_time(kept: Ledger, chance: random.Random) -> str:
         seconds = chance.uniform(0.0, LONGEST_START)
         await asyncio.sleep(seconds)
         return f"{seconds:.3f} s"
-    number = chance.randint(1, 20)
+    number = chance.randint(1, 12)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(kept.wait_for(number), PATIENCE)
     return f"{number} changes"

@@ -220,6 +220,26 @@ async def test_a_delete_is_for_the_one_that_is_meant(api: Api) -> None:
         await api.client.delete(CONFIG_MAPS, api.key("one"), Preconditions())
 
 
+async def test_a_write_is_for_the_one_that_is_meant(api: Api) -> None:
+    made = await api.client.create(PARENTS, family.parent("ada", api.namespace))
+    wanted = family.parent("ada", api.namespace)
+    wanted["metadata"]["uid"] = "another"
+    for change in (
+        api.client.apply(PARENTS, wanted),
+        api.client.patch(PARENTS, api.key("ada"), {"metadata": {"uid": "another"}}),
+    ):
+        with pytest.raises(errors.ConflictError) as refused:
+            await change
+        assert 'metadata.uid: Invalid value: "another": field is immutable' in refused.value.message
+    with pytest.raises(errors.ConflictError) as refused:
+        await api.client.replace(PARENTS, {**made, "metadata": {**made["metadata"], "uid": "another"}})
+    assert "UID in precondition: another" in refused.value.message
+    with pytest.raises(errors.ConflictError) as refused:
+        await api.client.apply(PARENTS, {**wanted, "metadata": {**wanted["metadata"], "name": "eve"}})
+    assert "specified uid another, and no existing object was found" in refused.value.message
+    assert await api.client.get(PARENTS, api.key("ada")) == made
+
+
 async def test_a_finalizer_keeps_a_deleted_object(api: Api) -> None:
     wanted = family.parent("ada", api.namespace)
     wanted["metadata"]["finalizers"] = ["example.org/wait"]

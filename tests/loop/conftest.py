@@ -1,18 +1,23 @@
 """What every test of the loop has: the embedded API server behind a fault proxy, the real client, quick managers."""
 
+import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.manager import Manager, Settings
 from paddle_operator.kube.client import Client
+from paddle_operator.kube.config import Config
+from paddle_operator.kube.credentials import Fixed
 from paddle_operator.kube.watch import Pace
-from support import embeddedapi
+from support import embeddedapi, faultproxy
 from support.embeddedapi import Api
 from support.family import FAMILY
+from support.faultproxy import FaultProxy
 from support.managing import QUICKLY, managed
 
 MARK = "example.org/applied"
@@ -35,6 +40,13 @@ async def api() -> AsyncIterator[Api]:
 
 
 @pytest.fixture
+async def proxy(api: Api) -> AsyncIterator[FaultProxy]:
+    """Give a second proxy, of which the test may say that it does nothing but what it is told."""
+    async with faultproxy.running(api.config) as running:
+        yield running
+
+
+@pytest.fixture
 async def client(api: Api) -> AsyncIterator[Client]:
     async with Client(api.config, "tester", timeout=5.0) as opened:
         yield opened
@@ -50,3 +62,16 @@ def managing(client: Client) -> Managing:
         return managed(client, controllers, settings)
 
     return manage
+
+
+@contextlib.asynccontextmanager
+async def fronted(server: web.Server) -> AsyncIterator[FaultProxy]:
+    """Give a proxy in front of a server that answers as no API server does."""
+    runner = web.ServerRunner(server, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        async with faultproxy.running(Config(f"http://127.0.0.1:{runner.addresses[0][1]}", Fixed("secret"))) as proxy:
+            yield proxy
+    finally:
+        await runner.cleanup()

@@ -56,6 +56,21 @@ async def test_a_refusal_is_known_by_its_reason(
     assert (caught.value.code, caught.value.status["code"]) == (code, code)
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (["metadata.uid"], errors.ConflictError),
+        (["metadata.uid", "spec"], errors.InvalidError),
+        ([], errors.InvalidError),
+    ],
+    ids=["only the uid", "the uid and more", "nothing named"],
+)
+def test_a_write_meant_for_an_earlier_object_is_a_conflict(fields: list[str], expected: type[errors.ApiError]) -> None:
+    causes = [{"reason": "FieldValueInvalid", "field": name} for name in fields]
+    status = {"code": 422, "reason": "Invalid", "details": {"causes": causes}}
+    assert type(errors.from_status(status)) is expected
+
+
 async def test_a_create_that_failed_is_not_sent_again(api: Api, client: Client) -> None:
     api.fail("POST", PLURAL, 1, 500, "InternalError")
     with pytest.raises(errors.ServerError):
@@ -146,6 +161,23 @@ async def test_a_page_that_expired_makes_the_list_begin_again_in_one_piece(api: 
         api.put(PLURAL, config_map(f"map-{number}"))
     api.fail("GET", "continue=", 1, 410, "Expired")
     assert len((await client.list(Scope(CONFIG_MAPS), page=4)).items) == 9
+
+
+@pytest.mark.parametrize("tokens", [["a"], ["a", "b"], ["a", "b", "c", "a"]], ids=["same", "two", "three"])
+async def test_a_server_whose_pages_go_round_is_left(tokens: list[str]) -> None:
+    asked: list[str] = []
+
+    async def page(received: web.Request) -> web.Response:
+        asked.append(received.query.get("continue", ""))
+        following = tokens[len(asked) % len(tokens)]
+        return web.json_response({"metadata": {"continue": following}, "items": [config_map()]})
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", page)
+    async with TestServer(app) as server, Client(Config(str(server.make_url("")), Fixed()), "tester") as client:
+        with pytest.raises(errors.UnreachableError, match="go round in a circle"):
+            await client.list(Scope(CONFIG_MAPS))
+    assert len(asked) <= len(tokens) + 1
 
 
 async def test_a_delete_hits_only_the_object_that_was_meant(api: Api, client: Client) -> None:

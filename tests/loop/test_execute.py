@@ -1,11 +1,12 @@
 """A plan is written in its order: what belongs together side by side, each write for itself, the status last."""
 
 import asyncio
+import copy
 from collections.abc import AsyncIterator
 
 import pytest
 
-from paddle_operator.api.manifest import Manifest, key_of
+from paddle_operator.api.manifest import Key, Manifest, key_of
 from paddle_operator.control import execute
 from paddle_operator.control.execute import Executor, ForeignObjectError
 from paddle_operator.control.lease import LeadershipLostError
@@ -194,3 +195,38 @@ async def test_a_status_is_written_although_somebody_else_changed_the_object(api
     api.put("parents", family.parent("ada", children=7))
     assert await executor(client).execute(Plan(status=status_of(before))) == Done()
     assert api.get("parents", "default", "ada")["status"] == {"children": 1}
+
+
+def taken_by_another(api: Api, store: Store) -> None:
+    """Somebody else has put an object in the place of ours, and we have not heard of it yet."""
+    store.replace([api.get(MAPS, "default", "a")])
+    api.remove(MAPS, Key("default", "a"))
+    api.put(MAPS, {**config_map("a"), "data": {"mine": "yes"}})
+
+
+async def test_what_took_the_place_of_ours_unseen_is_not_overwritten(api: Api, client: Client) -> None:
+    store = Store()
+    await executor(client).execute(Plan(apply=applying("a")))
+    taken_by_another(api, store)
+    changed = Apply(CONFIG_MAPS, {**config_map("a"), "data": {"ours": "yes"}})
+    with pytest.raises(errors.ConflictError):
+        await Executor(client, {CONFIG_MAPS: store}, Recorder(client, "tester"), MARK).execute(Plan(apply=(changed,)))
+    assert api.get(MAPS, "default", "a")["data"] == {"mine": "yes"}
+
+
+async def test_a_list_is_not_written_over_what_somebody_added_meanwhile(api: Api, client: Client) -> None:
+    observed = copy.deepcopy(api.put(MAPS, config_map("a")))
+    patch = Patch.of(CONFIG_MAPS, observed, {"metadata": {"finalizers": ["example.org/ours"]}})
+    api.put(MAPS, {**config_map("a"), "metadata": {**config_map("a")["metadata"], "finalizers": ["example.org/other"]}})
+    with pytest.raises(errors.ConflictError):
+        await executor(client).execute(Plan(patch=(patch,)))
+    assert api.get(MAPS, "default", "a")["metadata"]["finalizers"] == ["example.org/other"]
+
+
+async def test_what_exists_and_is_gone_when_looked_at_is_tried_again(api: Api, client: Client) -> None:
+    api.fail("POST", MAPS, 1, 409, "AlreadyExists")
+    plan = Plan(create=creating("a"))
+    with pytest.raises(errors.AlreadyExistsError):
+        await executor(client).execute(plan)
+    assert await executor(client).execute(plan) == Done()
+    assert api.names(MAPS) == ["a"]

@@ -10,7 +10,7 @@ from paddle_operator.kube import errors
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Preconditions
-from support import family, faultproxy
+from support import family
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.family import CONFIG_MAPS
@@ -26,12 +26,6 @@ ADA = Key("default", "ada")
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
-
-
-@pytest.fixture
-async def proxy(api: Api) -> AsyncIterator[FaultProxy]:
-    async with faultproxy.running(api.config) as running:
-        yield running
 
 
 @pytest.fixture

@@ -18,12 +18,24 @@ from yarl import URL
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.connection import once
 from paddle_operator.kube.credentials import Fixed
-from support.mishaps import NO_CHANCE, READING, WRITING, Chance, Fault, Mishap, reset
+from support.mishaps import (
+    EXPIRED_INSIDE,
+    NO_CHANCE,
+    READING,
+    WRITING,
+    Chance,
+    Expiry,
+    Fault,
+    Mishap,
+    is_watch,
+    reset,
+)
 from support.paths import place_of
 from support.stream import Stream
 
 # What concerns one connection only, and the name that the proxy is called by.
 NOT_PASSED_ON = {"connection", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+LONGEST_GOODBYE = 5.0
 NOT_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
@@ -34,7 +46,7 @@ class FaultProxy:
         self.requests: Counter[str] = Counter()
         self.writes: list[str] = []
         self.after_write: Callable[[str], None] = lambda _: None
-        self.faults: list[Fault] = []
+        self.faults: list[Fault | Expiry] = []
         self.struck: list[Mishap] = []
         self._chance = NO_CHANCE
         self._upstream = upstream
@@ -90,11 +102,12 @@ class FaultProxy:
 
     async def _hang_up(self) -> None:
         """End what was given up half-way: there TLS still waits for the server's goodbye."""
-        while left := [found for found in self._sockets if found.fileno() != -1]:
-            for found in left:
-                with contextlib.suppress(OSError):  # the server may have been quicker
-                    found.shutdown(socket.SHUT_RDWR)
-            await asyncio.sleep(0.001)
+        async with asyncio.timeout(LONGEST_GOODBYE):
+            while left := [found for found in self._sockets if found.fileno() != -1]:
+                for found in left:
+                    with contextlib.suppress(OSError):  # the server may have been quicker
+                        found.shutdown(socket.SHUT_RDWR)
+                await asyncio.sleep(0.001)
 
     # Faults.
 
@@ -105,6 +118,10 @@ class FaultProxy:
     def fail_writes(self, share: float, mishaps: Sequence[Mishap] = tuple(WRITING.values()), seed: int = 1) -> None:
         """Let a share of all writes go wrong from now on; 0 ends it."""
         self._chance = Chance(share, mishaps, seed)
+
+    def forget_before(self, version: str, mishap: Mishap = EXPIRED_INSIDE) -> None:
+        """Let no watch begin before this version any more, as if etcd had been compacted."""
+        self.faults.append(Expiry(int(version), mishap))
 
     @property
     def watches(self) -> list[Stream]:
@@ -194,14 +211,13 @@ class FaultProxy:
         if request.method in READING:
             return
         place = place_of(request.path)
-        name = place.name or json.loads(body)["metadata"].get("name", "")
+        name = place.name or json.loads(body).get("metadata", {}).get("name", "")
         part = f"/{place.subresource}" if place.subresource else ""
         self.writes.append(f"{request.method} {place.plural}/{name}{part}")
         self.after_write(self.writes[-1])
 
     async def _pass_on(self, request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-        is_watch = request.query.get("watch") in {"true", "1"}
-        stream = Stream(place_of(request.path), request.transport, is_watch=is_watch)
+        stream = Stream(place_of(request.path), request.transport, is_watch=is_watch(request))
         response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=passed_on(answer.headers))
         reading = asyncio.create_task(stream.read(answer.content))
         self._streams.append(stream)

@@ -72,6 +72,17 @@ class Fault:
         return True
 
 
+@dataclass(frozen=True)
+class Expiry:
+    """Strikes every watch that is to begin before a version, for ever: nothing older is known any more."""
+
+    version: int
+    mishap: Mishap
+
+    def strikes(self, request: web.BaseRequest) -> bool:
+        return is_watch(request) and int(request.query.get("resourceVersion") or self.version) < self.version
+
+
 class Chance:
     """Strikes a share of all writes, each with one of the mishaps; the same seed gives the same sequence."""
 
@@ -87,6 +98,10 @@ class Chance:
 
 
 NO_CHANCE = Chance(0.0, (), 0)
+
+
+def is_watch(request: web.BaseRequest) -> bool:
+    return request.method == "GET" and request.query.get("watch") in {"true", "1"}
 
 
 def reset(transport: BaseTransport | None) -> None:

@@ -165,8 +165,9 @@ def test_what_is_wanted_follows_from_what_was_observed_and_from_nothing_else(pat
     assert surprises((ROOT / path).read_text()) == []
 
 
-def test_the_lock_names_no_place_to_download_from() -> None:
-    lock = (ROOT / "requirements.lock").read_text()
+@pytest.mark.parametrize("name", ["requirements.lock", "bench/kopf.lock"])
+def test_a_lock_names_no_place_to_download_from(name: str) -> None:
+    lock = (ROOT / name).read_text()
     assert "--hash=sha256:" in lock
     assert re.findall(r"\S+://\S+|^--\S*(?:index|find-links|host).*", lock, re.MULTILINE) == []
 

@@ -1,15 +1,13 @@
 """Carries out a plan: only what is not so already, the status last and once, then the events."""
 
 import asyncio
-import hashlib
-import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from paddle_operator.api.manifest import Key, Manifest, annotations_of, controller_of, key_of, uid_of, version_of
+from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, uid_of, version_of
+from paddle_operator.control.applied import Applied, covers
 from paddle_operator.control.conditions import Condition, Truth, with_condition
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
@@ -24,7 +22,6 @@ STALLED = "Stalled"
 FOREIGN = "NameTaken"
 FORBIDDEN = "Forbidden"
 REFUSED = "Refused"
-MOST_REMEMBERED = 50_000
 # One plan gets less than all there is, so that a job of a thousand pods does not keep the others waiting.
 AT_ONCE = 16
 AT_ONCE_PER_PLAN = 8
@@ -35,14 +32,6 @@ Write = TypeVar("Write", Apply, Create, Patch, Delete)
 
 class ForeignObjectError(Exception):
     """An object of a name that we need belongs to somebody else: it is left alone."""
-
-
-@dataclass(frozen=True)
-class Applied:
-    """What we sent last for an object, and the version it had then."""
-
-    digest: str
-    version: str
 
 
 class Executor:
@@ -59,10 +48,9 @@ class Executor:
         self._client = client
         self._stores = stores
         self._recorder = recorder
-        self._mark = mark
         self._clock = clock
         self._slots = asyncio.Semaphore(AT_ONCE)
-        self._applied: dict[tuple[Kind, Key], Applied] = {}
+        self._applied = Applied(mark)
 
     async def execute(self, plan: Plan) -> Outcome:
         """Write the status also when something else could not be written: it is what people look at."""
@@ -107,29 +95,24 @@ class Executor:
         observed = self._cached(patch.kind, patch.key)
         if observed is not None and covers(observed, patch.change):
             return
-        self._learn(patch.kind, await self._client.patch(patch.kind, patch.key, patch.change))
+        change = with_metadata(patch.change, patch.preconditions.body)
+        self._learn(patch.kind, await self._client.patch(patch.kind, patch.key, change))
         _log_change("patched", patch.kind, patch.key)
 
     async def _apply(self, apply: Apply) -> None:
         kind, key = apply.kind, key_of(apply.manifest)
-        digest = digest_of(apply.manifest)
+        manifest = self._applied.marked(apply.manifest)
         observed = self._cached(kind, key) or await self._fetched(kind, key)
         if observed is not None:
             self._refuse_foreign(kind, observed, apply.manifest)
-            if self._is_applied(kind, observed, apply.manifest, digest):
+            if self._applied.holds(kind, observed, apply.manifest):
                 return
-        written = await self._client.apply(kind, marked(apply.manifest, self._mark, digest))
-        if len(self._applied) >= MOST_REMEMBERED:
-            self._applied.clear()
-        self._applied[kind, key] = Applied(digest, version_of(written))
+            # Should somebody else have put another one in its place meanwhile, this is a conflict.
+            manifest = with_metadata(manifest, {"uid": uid_of(observed)})
+        written = await self._client.apply(kind, manifest)
+        self._applied.note(kind, written, apply.manifest)
         self._learn(kind, written)
         _log_change("applied", kind, key)
-
-    def _is_applied(self, kind: Kind, observed: Manifest, manifest: Manifest, digest: str) -> bool:
-        """Tell whether applying would change nothing: the values are there, and nothing is left of what we gave up."""
-        if self._applied.get((kind, key_of(observed))) == Applied(digest, version_of(observed)):
-            return True  # the server may write a value in another form than we sent
-        return annotations_of(observed).get(self._mark) == digest and covers(observed, manifest)
 
     async def _create(self, create: Create) -> None:
         kind, key = create.kind, key_of(create.manifest)
@@ -137,7 +120,7 @@ class Executor:
             self._refuse_foreign(kind, observed, create.manifest)
             return
         try:
-            await self._client.create(kind, marked(create.manifest, self._mark, digest_of(create.manifest)))
+            await self._client.create(kind, self._applied.marked(create.manifest))
         except errors.AlreadyExistsError:
             if (observed := await self._fetched(kind, key)) is None:
                 raise  # it went meanwhile, and nobody may ever tell us of that
@@ -157,7 +140,7 @@ class Executor:
             if observed is not None and delete.preconditions.uid in ("", uid_of(observed)):
                 raise
             return  # another uid: the one we meant is gone
-        self._applied.pop((delete.kind, delete.key), None)
+        self._applied.forget(delete.kind, delete.key)
         _log_change("deleted", delete.kind, delete.key)
 
     async def _write_status(self, wanted: Status | None, terminal: Terminal | None) -> None:
@@ -210,7 +193,7 @@ class Executor:
     def _refuse_foreign(self, kind: Kind, observed: Manifest, wanted: Manifest) -> None:
         owner, wanted_owner = controller_of(observed), controller_of(wanted)
         if wanted_owner is None:
-            ours = owner is None and self._mark in annotations_of(observed)
+            ours = owner is None and self._applied.marks(observed)
         else:
             ours = owner is not None and owner["uid"] == wanted_owner["uid"]
         if not ours:
@@ -241,22 +224,8 @@ def explained(wanted: Status, terminal: Terminal | None, now: datetime) -> Manif
     return {**wanted.status, "conditions": kept} if kept or conditions else wanted.status
 
 
-def digest_of(manifest: Manifest) -> str:
-    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def marked(manifest: Manifest, mark: str, digest: str) -> Manifest:
-    metadata = manifest["metadata"]
-    return {**manifest, "metadata": {**metadata, "annotations": {**annotations_of(manifest), mark: digest}}}
-
-
-def covers(observed: object, wanted: object) -> bool:
-    """Tell whether all that is wanted is there; fields that others set do not matter, list items do."""
-    if isinstance(wanted, dict):
-        return isinstance(observed, dict) and all(covers(observed.get(name), value) for name, value in wanted.items())
-    if isinstance(wanted, list):
-        return isinstance(observed, list) and len(observed) == len(wanted) and all(map(covers, observed, wanted))
-    return observed == wanted
+def with_metadata(manifest: Manifest, fields: Manifest) -> Manifest:
+    return {**manifest, "metadata": {**manifest.get("metadata", {}), **fields}} if fields else manifest
 
 
 def _log_change(what: str, kind: Kind, key: Key) -> None:

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
-from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
+from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of, version_of
 from paddle_operator.control.outcome import Terminal
 from paddle_operator.kube.events import Event
 from paddle_operator.kube.request import Kind, Preconditions, Propagation
+
+NONE = Preconditions()
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,17 @@ class Create:
 
 @dataclass(frozen=True)
 class Patch:
-    """A few fields of an object that is not made by us: finalizers, annotations."""
+    """A few fields of an object that is not made by us. A list is written whole: say on which version it is based."""
 
     kind: Kind
     key: Key
     change: Manifest
+    preconditions: Preconditions = NONE
+
+    @classmethod
+    def of(cls, kind: Kind, observed: Manifest, change: Manifest) -> "Patch":
+        """Change this very version, so that no finalizer that somebody else adds meanwhile is lost."""
+        return cls(kind, key_of(observed), change, Preconditions(resource_version=version_of(observed)))
 
 
 @dataclass(frozen=True)

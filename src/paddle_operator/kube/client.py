@@ -66,16 +66,20 @@ class Client:
     async def _list_pages(self, scope: Scope, page: int) -> Listing:
         items: list[Manifest] = []
         token = ""
+        given = {token}
         while True:
             answer = await self.send(request.list_page(scope, page, token))
             metadata = answer.get("metadata")
-            if not isinstance(metadata, dict) or (token and metadata.get("continue") == token):
+            if not isinstance(metadata, dict):
                 raise errors.UnreachableError(f"GET {scope.path}: the answer is no page of a list")
             # Inside a list the API server leaves out what kind the items are.
             items += [{**item, **scope.kind.identity} for item in answer.get("items") or [] if isinstance(item, dict)]
-            token = metadata.get("continue") or ""
+            token = str(metadata.get("continue") or "")
             if not token:
                 return Listing(items, str(metadata.get("resourceVersion") or "0"))
+            if token in given:
+                raise errors.UnreachableError(f"GET {scope.path}: the pages of the list go round in a circle")
+            given.add(token)
 
     async def create(self, kind: Kind, manifest: Manifest) -> Manifest:
         return await self.send(request.create(kind, manifest, self.field_manager))
@@ -98,7 +102,7 @@ class Client:
     ) -> None:
         await self.send(request.delete(kind, key, preconditions, propagation))
 
-    async def pod_log(self, key: Key, container: str = "", tail_lines: int | None = None) -> str:
+    async def pod_log(self, key: Key, container: str = "", tail_lines: int = request.LOG_LINES) -> str:
         return (await self._repeat(request.pod_log(key, container, tail_lines))).decode(errors="replace")
 
     async def send(self, asked: Request) -> Manifest:

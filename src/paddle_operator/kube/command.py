@@ -65,7 +65,10 @@ async def run(
     stdin: bytes | None = None,
     limits: Limits = DEFAULT,
 ) -> Ended:
-    """Run it once, never again; one that takes too long is left, and may still be running in its container."""
+    """Run it once, never again; one that takes too long is left, and may still be running in its container.
+
+    It should read its input: Kubernetes may not tell the end of a command that leaves more than 64 KiB unread.
+    """
     asked = request.pod_exec(key, argv, container, stdin=stdin is not None)
     client.guard()
     protocols = [WITH_END] if stdin is not None else [WITH_END, WITHOUT_END]
@@ -106,6 +109,7 @@ async def _feed(socket: Socket, stdin: bytes | None) -> None:
         return
     for start in range(0, len(stdin), PIECE):
         await socket.send_bytes(bytes([Channel.STDIN]) + stdin[start : start + PIECE])
+        await asyncio.sleep(0)  # sending alone lets nobody hear that the other side is gone
     await socket.send_bytes(bytes([Channel.END, Channel.STDIN]))
 
 

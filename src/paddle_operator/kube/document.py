@@ -1,7 +1,8 @@
 """A JSON text from outside: read whole, but for what is nested deeper than anything that means something."""
 
-import json
 import re
+
+import msgspec
 
 # The API server takes ten thousand levels where a schema is open; Python gives up at one thousand.
 DEEPEST = 200
@@ -11,9 +12,9 @@ PARTS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
 def parse(text: bytes) -> object:
     """Raise ValueError for what is no JSON, and nothing else: one object must not spoil a list or a watch."""
     try:
-        return json.loads(text)
+        return msgspec.json.decode(text)
     except RecursionError:
-        return json.loads(shallow(text))
+        return msgspec.json.decode(shallow(text))
 
 
 def shallow(text: bytes) -> bytes:

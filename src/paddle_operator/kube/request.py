@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import quote
 
+import msgspec
+
 from paddle_operator.api.manifest import Key, Manifest, key_of
 
 Operations = list[Manifest]
@@ -13,6 +15,8 @@ Operations = list[Manifest]
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
 PAGE = 500
+LOG_LINES = 1000
+LONGEST_LOG = 1 << 20
 
 
 class PatchType(StrEnum):
@@ -179,10 +183,12 @@ def delete(
 PODS = Kind("", "v1", "pods", "Pod")
 
 
-def pod_log(key: Key, container: str = "", tail_lines: int | None = None, *, previous: bool = False) -> Request:
+def pod_log(key: Key, container: str = "", tail_lines: int = LOG_LINES, *, previous: bool = False) -> Request:
+    """Ask for the last lines, and for no more than fits: a container may print without end."""
     asked = {
         "container": container,
-        "tailLines": "" if tail_lines is None else str(tail_lines),
+        "tailLines": str(tail_lines),
+        "limitBytes": str(LONGEST_LOG),
         "previous": "true" if previous else "",
     }
     params = {name: value for name, value in asked.items() if value}
@@ -198,8 +204,11 @@ def pod_exec(key: Key, argv: Sequence[str], container: str = "", *, stdin: bool 
 
 
 def encode(body: Manifest | Operations) -> bytes:
-    # Half of a letter, as a program's output may have it, becomes a question mark.
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        # Half of a letter, as a program's output may have it, becomes a question mark.
+        return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
 
 
 def _placed(kind: Kind, manifest: Manifest) -> Key:

@@ -44,7 +44,7 @@ def refuse_unmet(resource: Resource, how: Deletion, before: Manifest) -> None:
                 f"the {word} in the precondition ({wanted}) does not match the {word} in record ({found}). "
                 f"The object might have been {became}"
             )
-            raise refusals.conflict(resource.kind, key_of(before).name, why)
+            raise refusals.conflict(resource.kind, key_of(before).name, why, resource.kind.kind)
 
 
 def _grace(resource: Resource, before: Manifest, how: Deletion) -> int:

@@ -87,6 +87,9 @@ class Objects:
         if resource.custom and not version_of(manifest):
             words = "must be specified for an update"
             raise refusals.invalid(resource.kind, key.name, [Cause(Why.INVALID, "metadata.resourceVersion", words, 0)])
+        if uid_of(manifest) not in ("", uid_of(before)):
+            why = f"Precondition failed: UID in precondition: {uid_of(manifest)}, UID in object meta: {uid_of(before)}"
+            raise refusals.conflict(resource.kind, key.name, why)
         return self._update(resource, before, manifest, options, subresource)
 
     def patch(
@@ -98,7 +101,10 @@ class Objects:
         subresource: str = "",
     ) -> Manifest:
         before = self.storage.get(resource.kind, key)
-        return self._update(resource, before, change(before), options, subresource)
+        wanted = change(before)
+        if not subresource:
+            _refuse_other(resource, wanted, before)
+        return self._update(resource, before, wanted, options, subresource)
 
     def apply(
         self, resource: Resource, key: Key, manifest: Manifest, options: Options, subresource: str = ""
@@ -110,22 +116,25 @@ class Objects:
         wanted = self._fitted(resource, _allowed(resource, manifest, subresource), options, defaults=False)
         before = self.storage.find(resource.kind, key)
         if before is None:
-            if subresource or uid_of(manifest) or version_of(manifest):
+            if subresource:
                 raise refusals.not_found(resource.kind, key.name)
+            if uid := uid_of(manifest):
+                why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                raise refusals.conflict(resource.kind, key.name, why)
             named = {**wanted, "metadata": {**wanted["metadata"], "name": key.name}}
             blank = self._born(resource, key.namespace, {**resource.kind.identity, "metadata": {"name": key.name}})
             made = ownership.applied(blank, named, resource.schema, author, force=True)
             return self._add(resource, self._fitted(resource, made, options), options)
-        if subresource:  # whose metadata is not looked at, but for the version
-            manifest = {"metadata": {"resourceVersion": version_of(manifest)}}
-        _refuse_other(resource, manifest, before)
+        _refuse_stale(resource, manifest, before)
+        if not subresource:
+            _refuse_other(resource, manifest, before)
         merged = ownership.applied(before, wanted, resource.schema, author, force=options.force)
         return self._changed(resource, before, self._fitted(resource, merged, options), options)
 
     def _update(
         self, resource: Resource, before: Manifest, wanted: Manifest, options: Options, subresource: str
     ) -> Manifest:
-        _refuse_other(resource, wanted, before)
+        _refuse_stale(resource, wanted, before)
         new = _confined(resource, wanted, before, subresource)
         fitted = self._fitted(resource, new, options)
         author = Author(options.manager, UPDATE, resource.kind.api_version, subresource)
@@ -225,15 +234,18 @@ def _refuse(resource: Resource, name: str, causes: list[Cause]) -> None:
     raise refusals.invalid(resource.kind, name, causes)
 
 
-def _refuse_other(resource: Resource, wanted: Manifest, before: Manifest) -> None:
-    """Refuse a write that names a uid or a version and is not for that one."""
-    name, uid, version = key_of(before).name, uid_of(wanted), version_of(wanted)
-    if uid and uid != uid_of(before):
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {uid_of(before)}"
-        raise refusals.conflict(resource.kind, name, why)
-    if version and version != version_of(before):
+def _refuse_stale(resource: Resource, wanted: Manifest, before: Manifest) -> None:
+    """Refuse a write that names a version and is not for that one."""
+    if version_of(wanted) not in ("", version_of(before)):
         why = "the object has been modified; please apply your changes to the latest version and try again"
-        raise refusals.conflict(resource.kind, name, why)
+        raise refusals.conflict(resource.kind, key_of(before).name, why)
+
+
+def _refuse_other(resource: Resource, wanted: Manifest, before: Manifest) -> None:
+    """Refuse a change that names a uid and is not for that object."""
+    if uid_of(wanted) not in ("", uid_of(before)):
+        cause = Cause(Why.INVALID, "metadata.uid", "field is immutable", uid_of(wanted))
+        raise refusals.invalid(resource.kind, key_of(before).name, [cause])
 
 
 def _allowed(resource: Resource, manifest: Manifest, subresource: str) -> Manifest:

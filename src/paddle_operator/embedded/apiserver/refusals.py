@@ -93,8 +93,8 @@ def already_exists(kind: Kind, name: str) -> RefusedError:
     return RefusedError(HTTPStatus.CONFLICT, "AlreadyExists", message, details_of(kind, name))
 
 
-def conflict(kind: Kind, name: str, why: str) -> RefusedError:
-    message = f'Operation cannot be fulfilled on {qualified(kind, kind.plural)} "{name}": {why}'
+def conflict(kind: Kind, name: str, why: str, word: str = "") -> RefusedError:
+    message = f'Operation cannot be fulfilled on {qualified(kind, word or kind.plural)} "{name}": {why}'
     return RefusedError(HTTPStatus.CONFLICT, "Conflict", message, details_of(kind, name))
 
 
