@@ -410,11 +410,6 @@ async def test_a_new_jobs_status_is_written_once_and_whole(api: Api, managing: M
     async with managing(controllers()) as manager:
         api.put("paddlejobs", job())
         await eventually(lambda: api.names("pods") == PODS and status(api) != {} and is_idle(manager))
-    wanted = [
-        "PATCH configmaps/demo",
-        "PATCH paddlejobs/demo/status",
-        "PATCH services/demo",
-        "PATCH services/demo-ps-ready",
-    ]
-    assert sorted(api.writes) == [*wanted, *(f"POST pods/{name}" for name in PODS)]
+    made = ["configmaps/demo", *(f"pods/{name}" for name in PODS), "services/demo", "services/demo-ps-ready"]
+    assert sorted(api.writes) == ["PATCH paddlejobs/demo/status", *(f"POST {name}" for name in made)]
     assert [len(status(api)[role]["refs"]) for role in ("ps", "worker")] == [1, 2]
