@@ -114,8 +114,8 @@ def test_jobs_that_cannot_work_say_why_and_others_go_on(namespace: Kubectl, begi
     jobs.until("Completed", "good")
     for name, (_, words) in CANNOT_WORK.items():
         jobs.eventually(lambda: words in f"{jobs.why(name)} {jobs.why(name, 'Stalled')}", f"{name} does not say so")  # noqa: B023 asked at once
-    jobs.edit("no-node", worker=role(1, "true"))
-    jobs.until("Completed", "no-node")
+    jobs.edit("no-node", worker={"template": {"spec": {"nodeSelector": None}}}, activeDeadlineSeconds=600)
+    jobs.until("Running", "no-node")
     jobs.delete("on-hosts")
     jobs.until("Running", "no-port")
     assert manager.alive

@@ -103,8 +103,6 @@ class Executor:
         kind, key = apply.kind, key_of(apply.manifest)
         observed = self._cached(kind, key) if kind in self._stores else await self._fetched(kind, key)
         observed = observed or await self._make(kind, apply.manifest)
-        if observed is None:
-            return
         self._refuse_foreign(kind, observed, apply.manifest)
         if self._applied.holds(kind, observed, apply.manifest):
             return
@@ -119,11 +117,10 @@ class Executor:
     async def _create(self, create: Create) -> None:
         kind, key = create.kind, key_of(create.manifest)
         observed = self._cached(kind, key) or await self._make(kind, create.manifest)
-        if observed is not None:
-            self._refuse_foreign(kind, observed, create.manifest)
+        self._refuse_foreign(kind, observed, create.manifest)
 
-    async def _make(self, kind: Kind, manifest: Manifest) -> Manifest | None:
-        """Make an object that we do not know of, and nothing of one that is there all the same: give that one.
+    async def _make(self, kind: Kind, manifest: Manifest) -> Manifest:
+        """Make an object that we do not know of, and give what is there then: it may be somebody else's.
 
         To apply it at once would take over what others have made, since a watch for our labels does not show it.
         """
@@ -134,9 +131,8 @@ class Executor:
             if (observed := await self._fetched(kind, key)) is None:
                 raise  # it went meanwhile, and nobody may ever tell us of that
             return observed
-        self._applied.note(kind, written, manifest)
         _log_change("created", kind, key)
-        return None
+        return written
 
     async def _take_over(self, kind: Kind, observed: Manifest) -> None:
         """Let the fields that we set when we made the object count as applied: else those we give up would stay."""
