@@ -2,25 +2,18 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from support.manifests import Manifest, circulating
 
-DEFINITIONS = Path(__file__).parents[2] / "deploy/v1/crd.yaml"
 KINDS = ("paddlejobs", "samplesets", "samplejobs", "cachebackends", "tfjobs", "pytorchjobs")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cluster(kube: Cluster) -> Kubectl:
-    """Give the cluster's kubectl once the API server serves our kinds."""
-    kubectl = Kubectl.of(kube)
-    kubectl.run("apply", "--server-side", "--force-conflicts", "-f", str(DEFINITIONS))
-    kubectl.run("wait", "--for=condition=Established", "--timeout=60s", "-f", str(DEFINITIONS))
-    return kubectl
+def cluster(kinds_served: Kubectl) -> Kubectl:
+    return kinds_served
 
 
 def create(kubectl: Kubectl, manifest: Manifest, *words: str) -> Manifest:

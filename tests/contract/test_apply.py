@@ -178,3 +178,40 @@ async def test_an_apply_says_who_it_is(api: Api) -> None:
     with pytest.raises(errors.InvalidError) as refused:
         await api.client.send(Request("PATCH", asked.path, {}, asked.body, asked.content_type))
     assert "fieldManager: Required value: is required for apply patch" in refused.value.message
+
+
+async def take_over(api: Api, kind: Kind, made: Manifest) -> None:
+    """Turn what was set by creating it into what was applied."""
+    entries = [{**entry, "operation": "Apply"} for entry in made["metadata"]["managedFields"]]
+    change = {"managedFields": entries, "resourceVersion": version_of(made)}
+    operations = [{"op": "replace", "path": f"/metadata/{name}", "value": value} for name, value in change.items()]
+    await api.client.patch(kind, Key(api.namespace, made["metadata"]["name"]), operations)
+
+
+async def test_who_sends_along_who_set_what_is_believed(api: Api) -> None:
+    made = await api.client.create(CONFIG_MAPS, api.config_map(keep="1", drop="2"))
+    await take_over(api, CONFIG_MAPS, made)
+    applied = await api.client.apply(CONFIG_MAPS, api.config_map(keep="1"))
+    assert applied["data"] == {"keep": "1"}
+    assert list(owners(applied)) == ["tester/Apply"]
+
+
+async def test_a_version_in_a_list_of_changes_is_a_precondition(api: Api) -> None:
+    made = await api.client.create(CONFIG_MAPS, api.config_map(a="1"))
+    await api.other.apply(CONFIG_MAPS, api.config_map(b="1"))
+    with pytest.raises(errors.ConflictError):
+        await take_over(api, CONFIG_MAPS, made)
+
+
+async def test_a_service_that_was_created_is_applied_and_loses_what_is_given_up(api: Api) -> None:
+    ports = [{"name": f"p-{number}", "port": 36000 + number} for number in range(2)]
+    metadata = {"name": "demo", "namespace": api.namespace, "labels": {"of": "demo", "old": "yes"}}
+    spec = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": {"of": "demo"}, "ports": ports}
+    made = await api.client.create(SERVICES, {"metadata": metadata, "spec": spec})
+    await take_over(api, SERVICES, made)
+    wanted = {"clusterIP": "None", "selector": {"of": "demo"}, "ports": ports[:1]}
+    applied = await api.client.apply(SERVICES, {"metadata": {**metadata, "labels": {"of": "demo"}}, "spec": wanted})
+    assert applied["metadata"]["labels"] == {"of": "demo"}
+    assert [port["name"] for port in applied["spec"]["ports"]] == ["p-0"]
+    assert not applied["spec"].get("publishNotReadyAddresses")
+    assert (applied["spec"]["clusterIP"], uid_of(applied)) == ("None", uid_of(made))

@@ -176,7 +176,7 @@ async def test_an_object_that_is_not_ours_is_left_alone_and_the_reason_is_told(a
 
 
 async def test_what_the_server_calls_invalid_is_told_and_not_tried_again(api: Api, managing: Managing) -> None:
-    api.fail("PATCH", "configmaps", 1000, 422, "Invalid")
+    api.fail("POST", "configmaps", 1000, 422, "Invalid")
     api.put("parents", family.parent("ada"))
     async with managing() as manager:
         result = manager.metrics._reconciles.labels("family", "terminal")._value

@@ -69,8 +69,8 @@ def creating(*names: str) -> tuple[Create, ...]:
     return tuple(Create(CONFIG_MAPS, config_map(name)) for name in names)
 
 
-def applying(*names: str) -> tuple[Apply, ...]:
-    return tuple(Apply(CONFIG_MAPS, config_map(name)) for name in names)
+def applying(*names: str, **data: str) -> tuple[Apply, ...]:
+    return tuple(Apply(CONFIG_MAPS, {**config_map(name), "data": data}) for name in names)
 
 
 def status_of(parent: Manifest) -> Status:
@@ -93,7 +93,7 @@ async def test_one_line_of_the_plan_ends_before_the_next_begins(api: Api, client
     )
     assert await executor(client, parent).execute(plan) == Done()
     written = [write.split("-")[0] for write in api.writes]
-    lines = ["PATCH configmaps/applied", "POST configmaps/created", "DELETE configmaps/goes"]
+    lines = ["POST configmaps/applied", "POST configmaps/created", "DELETE configmaps/goes"]
     assert written == ["PATCH parents/ada", *(line for line in lines for _ in range(9)), "PATCH parents/ada/status"]
 
 
@@ -134,19 +134,21 @@ async def test_a_failed_create_keeps_no_other_from_being_made_and_is_tried_again
 async def test_of_several_failures_one_is_told_and_always_the_same(
     api: Api, client: Client, faults: dict[str, tuple[int, str]], told: type[errors.ApiError]
 ) -> None:
+    await executor(client).execute(Plan(apply=applying(*NAMES)))
     for name, (code, reason) in faults.items():
         api.fail("PATCH", f"{MAPS}/{name}", 10, code, reason)
     with pytest.raises(told):
-        await executor(client).execute(Plan(apply=applying(*NAMES)))
-    assert api.names(MAPS) == [name for name in NAMES if name not in faults]
+        await executor(client).execute(Plan(apply=applying(*NAMES, value="new")))
+    changed = [name for name in NAMES if api.get(MAPS, "default", name).get("data")]
+    assert changed == [name for name in NAMES if name not in faults]
 
 
 async def test_what_is_refused_for_good_is_told_once_all_the_others_are_written(api: Api, client: Client) -> None:
     parent = api.put("parents", family.parent("ada"))
-    api.fail("PATCH", f"{MAPS}/a", 1, 422, "Invalid")
+    api.fail("POST", MAPS, 1, 422, "Invalid")
     outcome = await executor(client).execute(Plan(apply=applying(*NAMES), status=status_of(parent)))
     assert outcome == Terminal("Refused", "a fault made by the test")
-    assert (api.names(MAPS), stalled(api)) == (["b", "c"], ["Refused"])
+    assert (len(api.names(MAPS)), stalled(api)) == (2, ["Refused"])
 
 
 async def test_a_line_that_failed_is_the_last_one(api: Api, client: Client) -> None:
@@ -230,3 +232,19 @@ async def test_what_exists_and_is_gone_when_looked_at_is_tried_again(api: Api, c
         await executor(client).execute(plan)
     assert await executor(client).execute(plan) == Done()
     assert api.names(MAPS) == ["a"]
+
+
+async def test_what_was_made_and_then_changed_loses_what_is_given_up(api: Api, client: Client) -> None:
+    shared = executor(client)
+    await shared.execute(Plan(apply=applying("a", keep="1", drop="2")))
+    await shared.execute(Plan(apply=applying("a", keep="1")))
+    await shared.execute(Plan(apply=applying("a", keep="3")))
+    assert api.get(MAPS, "default", "a")["data"] == {"keep": "3"}
+    assert api.writes == ["POST configmaps/a", *["PATCH configmaps/a"] * 3], "who set what is put right once, no more"
+
+
+async def test_an_object_of_others_that_nobody_showed_us_is_not_touched(api: Api, client: Client) -> None:
+    foreign = api.put(MAPS, config_map("a"))
+    with pytest.raises(ForeignObjectError, match="ConfigMap default/a exists and is not ours"):
+        await executor(client).execute(Plan(apply=applying("a", value="ours")))
+    assert api.get(MAPS, "default", "a") == foreign

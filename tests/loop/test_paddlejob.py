@@ -1,6 +1,7 @@
 """PaddleJobs on the real loop: the API server, the manager and the kubelet each do their part."""
 
 import asyncio
+import datetime as dt
 from collections.abc import AsyncIterator, Callable
 
 import pytest
@@ -11,11 +12,12 @@ from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import Controller
 from paddle_operator.controllers.paddlejob import controller
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
+from paddle_operator.desired.paddlejob import abandoned
+from paddle_operator.desired.paddlejob.snapshot import PortRange, Scheduling, Settings
 from paddle_operator.kube import client as wire
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
-from support import embeddedapi
+from support import embeddedapi, volcano
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.kubelet import Kubelet
@@ -26,19 +28,8 @@ from .conftest import SETTINGS, Managing
 
 PODS = ["demo-ps-0", "demo-worker-0", "demo-worker-1"]
 WORKERS = PODS[1:]
+ENDED_WELL = {"succeeded": 2, "completed": "0-1"}
 PLAIN = Settings(etcd_server="etcd:2379")
-OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-POD_GROUPS: Manifest = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "podgroups.scheduling.volcano.sh"},
-    "spec": {
-        "group": "scheduling.volcano.sh",
-        "scope": "Namespaced",
-        "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup"},
-        "versions": [{"name": "v1beta1", "served": True, "storage": True, "schema": {"openAPIV3Schema": OPEN}}],
-    },
-}
 
 
 @pytest.fixture(autouse=True)
@@ -56,8 +47,8 @@ async def careless() -> AsyncIterator[Api]:
     """Serve our kinds without their schemas, as an old cluster may, and Volcano's beside them."""
     definitions = [crd.v1(kind) for kind in (PaddleJob, SampleSet)]
     for definition in definitions:
-        definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": OPEN}
-    async with embeddedapi.running([*definitions, POD_GROUPS]) as running:
+        definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": volcano.OPEN}
+    async with embeddedapi.running([*definitions, volcano.POD_GROUPS]) as running:
         yield running
 
 
@@ -111,7 +102,7 @@ async def test_a_job_is_created_runs_and_succeeds(api: Api, managing: Managing, 
             kubelet.end(name)
         await eventually(stands(api, "Completed", []))
         await eventually(lambda: api.names("services") == [])
-        await eventually(lambda: (status(api)["worker"], status(api)["mode"]) == ({"succeeded": 2}, "PS"))
+        await eventually(lambda: (status(api)["worker"], status(api)["mode"]) == (ENDED_WELL, "PS"))
 
 
 async def test_a_second_pass_writes_nothing(api: Api, managing: Managing, kubelet: Kubelet) -> None:
@@ -378,3 +369,47 @@ async def test_many_jobs_run_beside_each_other(api: Api, managing: Managing, kub
         await eventually(lambda: len(api.names("pods")) == 60)
         kubelet.run()
         await eventually(lambda: all(status(api, name).get("phase") == "Running" for name in names))
+
+
+async def test_jobs_on_the_hosts_network_that_come_at_once_get_ports_of_their_own(api: Api, managing: Managing) -> None:
+    names = [f"job-{number}" for number in range(12)]
+    for name in names:
+        api.put("paddlejobs", job(name, intranet="Host", ps=None, worker=role(1)))
+    tight = Settings(port_range=PortRange(40000, 40000 + 20 * len(names) - 1))
+    async with managing(controllers(tight)):
+        await eventually(lambda: len(api.names("pods")) == len(names))
+        ports = [api.get("paddlejobs", "default", name)["metadata"]["annotations"]["host-port"] for name in names]
+    assert len(set(ports)) == len(names)
+
+
+def uids(api: Api) -> set[str]:
+    return {uid_of(pod) for pod in api.all("pods")}
+
+
+@pytest.mark.parametrize("answers", [False, True])
+async def test_a_deleted_pod_is_struck_off_only_when_its_node_is_dead(
+    api: Api, managing: Managing, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch, *, answers: bool
+) -> None:
+    monkeypatch.setattr(abandoned, "PATIENCE", dt.timedelta(hours=-1))
+    ready = {"type": "Ready", "status": "True" if answers else "Unknown"}
+    api.put("nodes", {"metadata": {"name": "node-3"}, "status": {"conditions": [ready]}})
+    api.put("paddlejobs", job())
+    async with managing(controllers()) as manager:
+        await runs(api, kubelet)
+        api.put("pods", {"metadata": {"name": WORKERS[0], "namespace": "default"}, "spec": {"nodeName": "node-3"}})
+        first = uid_of(api.get("pods", "default", WORKERS[0]))
+        api.remove("pods", Key("default", WORKERS[0]))
+        if answers:
+            await eventually(lambda: status(api)["phase"] == "Pending" and not manager.loops[0].queue.depth)
+            assert uid_of(api.get("pods", "default", WORKERS[0])) == first
+        else:
+            await eventually(lambda: api.names("pods") == PODS and first not in uids(api))
+
+
+async def test_a_new_jobs_status_is_written_once_and_whole(api: Api, managing: Managing) -> None:
+    async with managing(controllers()) as manager:
+        api.put("paddlejobs", job())
+        await eventually(lambda: api.names("pods") == PODS and status(api) != {} and is_idle(manager))
+    made = ["configmaps/demo", *(f"pods/{name}" for name in PODS), "services/demo", "services/demo-ps-ready"]
+    assert sorted(api.writes) == ["PATCH paddlejobs/demo/status", *(f"POST {name}" for name in made)]
+    assert [len(status(api)[role]["refs"]) for role in ("ps", "worker")] == [1, 2]

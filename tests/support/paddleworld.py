@@ -60,6 +60,8 @@ class PaddleWorld:
         self.objects: dict[tuple[Piece, str], Manifest] = {}
         self.sample_set: Manifest | None = None
         self.taken_ports: frozenset[int] = frozenset()
+        self.silent_nodes: frozenset[str] = frozenset()
+        self.leftovers: list[Manifest] = []
         self.expired = False
         self.writes: list[str] = []
         self.told: list[str] = []
@@ -79,6 +81,8 @@ class PaddleWorld:
             gangs=tuple(self.all(gang)) if gang else (),
             sample_set=None if self.sample_set is None else msgspec.convert(self.sample_set, SampleSet),
             taken_ports=self.taken_ports,
+            silent_nodes=self.silent_nodes,
+            leftovers=tuple(map(observed_pod, self.leftovers)),
         )
 
     def step(self, most: int | None = None) -> Decision:
@@ -109,6 +113,8 @@ class PaddleWorld:
             yield partial(self._create, piece, manifest)
         for piece, manifest in decision.delete:
             yield partial(self._delete, piece, manifest)
+        for _, manifest in decision.strike:
+            yield partial(self._strike, manifest["metadata"]["name"])
         yield partial(self._end, decision)
 
     def _change(self, change: Manifest) -> None:
@@ -138,6 +144,10 @@ class PaddleWorld:
         else:
             del self.objects[piece, name]
         self.writes.append(f"delete {piece} {name}")
+
+    def _strike(self, pod: str) -> None:
+        self.lose(pod)
+        self.writes.append(f"strike {pod}")
 
     def _end(self, decision: Decision) -> None:
         if decision.expired:

@@ -205,6 +205,9 @@ class RoleStatus(Record, frozen=True):
     succeeded: Annotated[int, doc("Pods that ended well.")] = 0
     unknown: Annotated[int, doc("Pods that their node says nothing of.")] = 0
     refs: Annotated[tuple[ObjectReference, ...], doc("The pods; of a large role only the first 500.")] = ()
+    completed: Annotated[
+        str, doc("The numbers of the pods that ended well, such as 0-3,7: they are not run again, even if deleted.")
+    ] = ""
 
 
 class PaddleJobStatus(Record, frozen=True):
@@ -219,6 +222,7 @@ class PaddleJobStatus(Record, frozen=True):
     start_time: Annotated[Timestamp | None, doc("When the job was first seen running.")] = None
     completion_time: Annotated[Timestamp | None, doc("When the job was first seen completed or failed.")] = None
     restarts: Annotated[int, doc("How often the job was started anew after a pod failed.")] = 0
+    revision: Annotated[str, doc("What its pods were made from; a hash.")] = ""
     observed_generation: Annotated[int, doc("The generation of the spec that this status is about.")] = 0
     conditions: Annotated[
         tuple[Condition, ...],

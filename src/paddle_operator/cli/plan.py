@@ -15,7 +15,7 @@ from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.api.sampleset import SampleSet, SampleSetPhase, SampleSetStatus
 from paddle_operator.cli.manifests import Dumper
 from paddle_operator.cli.training import training_options
-from paddle_operator.controllers.paddlejob import KINDS
+from paddle_operator.controllers.observation import KINDS
 from paddle_operator.desired.paddlejob import plan as desired
 from paddle_operator.desired.paddlejob.decision import Decision, Piece
 from paddle_operator.desired.paddlejob.observedpod import ObservedPod, observed_pod

@@ -50,6 +50,19 @@ class Applied:
         self._odd.pop((kind, key), None)
 
 
+def as_applied(live: Manifest, manager: str) -> list[Manifest] | None:
+    """Give who set what, with what this manager set by creating it as if it had applied it; nothing if it is so."""
+    entries: list[Manifest] = live["metadata"].get("managedFields") or []
+    created = [found for found in entries if _is_of(found, manager, "Update")]
+    if not created or any(_is_of(found, manager, "Apply") for found in entries):
+        return None
+    return [{**found, "operation": "Apply"} if found in created else found for found in entries]
+
+
+def _is_of(entry: Manifest, manager: str, operation: str) -> bool:
+    return (entry.get("manager"), entry.get("operation"), entry.get("subresource", "")) == (manager, operation, "")
+
+
 def digest_of(manifest: Manifest) -> str:
     return hashlib.sha256(msgspec.json.encode(manifest, order="sorted")).hexdigest()[:16]
 

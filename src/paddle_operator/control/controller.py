@@ -185,7 +185,9 @@ class Loop:
             log.info("stalled controller=%s key=%s reason=%s", self.controller.name, key, outcome.reason)
             return
         self._count("done", started)
-        if outcome.look_again is not None:
+        if outcome.look_again is not None and outcome.look_again <= SETTLE:
+            self.queue.settle(key, outcome.look_again)
+        elif outcome.look_again is not None:
             self.queue.add(key, outcome.look_again)
 
     def _put_back(self, key: Key, started: float, error: BaseException) -> None:

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, uid_of, version_of
-from paddle_operator.control.applied import Applied, covers
+from paddle_operator.control.applied import Applied, as_applied, covers
 from paddle_operator.control.conditions import Condition, Truth, with_condition
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
 from paddle_operator.control.store import Store
-from paddle_operator.kube import errors
+from paddle_operator.kube import errors, request
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.events import Recorder
 from paddle_operator.kube.request import Kind
@@ -25,6 +25,8 @@ REFUSED = "Refused"
 # One plan gets less than all there is, so that a job of a thousand pods does not keep the others waiting.
 AT_ONCE = 16
 AT_ONCE_PER_PLAN = 8
+# As long as it takes until we see what we made: a status that was left for later is then whole.
+LATER = 0.15
 Write = TypeVar("Write", Apply, Create, Patch, Delete)
 
 
@@ -64,6 +66,8 @@ class Executor:
         except errors.KubeError:
             await self._write_status(plan.status, terminal)
             raise
+        if plan.status_later and terminal is None:
+            return Done(min(LATER, plan.requeue_after or LATER))
         await self._write_status(plan.status, terminal)
         for event in plan.events:
             self._recorder.record(event)
@@ -107,36 +111,54 @@ class Executor:
 
     async def _apply(self, apply: Apply) -> None:
         kind, key = apply.kind, key_of(apply.manifest)
-        manifest = self._applied.marked(apply.manifest)
-        observed = self._cached(kind, key) or await self._fetched(kind, key)
-        if observed is not None:
-            self._refuse_foreign(kind, observed, apply.manifest)
-            if self._applied.holds(kind, observed, apply.manifest):
-                return
-            # Should somebody else have put another one in its place meanwhile, this is a conflict.
-            manifest = with_metadata(manifest, {"uid": uid_of(observed)})
-        written = await self._client.apply(kind, manifest)
+        observed = self._cached(kind, key) if kind in self._stores else await self._fetched(kind, key)
+        observed = observed or await self._make(kind, apply.manifest)
+        self._refuse_foreign(kind, observed, apply.manifest)
+        if self._applied.holds(kind, observed, apply.manifest):
+            return
+        await self._take_over(kind, observed)
+        # Should somebody else have put another one in its place meanwhile, this is a conflict.
+        marked = self._applied.marked(apply.manifest)
+        written = await self._client.apply(kind, with_metadata(marked, {"uid": uid_of(observed)}))
         self._applied.note(kind, written, apply.manifest)
         self._learn(kind, written)
         _log_change("applied", kind, key)
 
     async def _create(self, create: Create) -> None:
         kind, key = create.kind, key_of(create.manifest)
-        if (observed := self._cached(kind, key)) is not None:
-            self._refuse_foreign(kind, observed, create.manifest)
-            return
+        observed = self._cached(kind, key) or await self._make(kind, create.manifest)
+        self._refuse_foreign(kind, observed, create.manifest)
+
+    async def _make(self, kind: Kind, manifest: Manifest) -> Manifest:
+        """Make an object that we do not know of, and give what is there then: it may be somebody else's.
+
+        To apply it at once would take over what others have made, since a watch for our labels does not show it.
+        """
+        key = key_of(manifest)
         try:
-            await self._client.create(kind, self._applied.marked(create.manifest))
+            written = await self._client.create(kind, self._applied.marked(manifest))
         except errors.AlreadyExistsError:
             if (observed := await self._fetched(kind, key)) is None:
                 raise  # it went meanwhile, and nobody may ever tell us of that
-            self._refuse_foreign(kind, observed, create.manifest)
-            return
+            return observed
         _log_change("created", kind, key)
+        return written
+
+    async def _take_over(self, kind: Kind, observed: Manifest) -> None:
+        """Let the fields that we set when we made the object count as applied: else those we give up would stay."""
+        live = await self._fetched(kind, key_of(observed))
+        entries = None if live is None else as_applied(live, self._client.field_manager)
+        if live is None or entries is None:
+            return
+        change = {"metadata/managedFields": entries, "metadata/resourceVersion": version_of(live)}
+        operations = [{"op": "replace", "path": f"/{path}", "value": value} for path, value in change.items()]
+        await self._client.patch(kind, key_of(observed), operations)
 
     async def _delete(self, delete: Delete) -> None:
         try:
-            await self._client.delete(delete.kind, delete.key, delete.preconditions, delete.propagation)
+            await self._client.send(
+                request.delete(delete.kind, delete.key, delete.preconditions, delete.propagation, delete.grace_seconds)
+            )
         except errors.NotFoundError:
             return
         except errors.ConflictError:

@@ -43,16 +43,17 @@ class Patch:
 
 @dataclass(frozen=True)
 class Delete:
-    """Remove this very object, and no later one of its name."""
+    """Remove this very object, and no later one of its name; a pod with 0 seconds of grace goes though it may run."""
 
     kind: Kind
     key: Key
     preconditions: Preconditions
     propagation: Propagation = Propagation.BACKGROUND
+    grace_seconds: int | None = None
 
     @classmethod
-    def of(cls, kind: Kind, observed: Manifest, propagation: Propagation = Propagation.BACKGROUND) -> "Delete":
-        return cls(kind, key_of(observed), Preconditions(uid_of(observed)), propagation)
+    def of(cls, kind: Kind, observed: Manifest, grace_seconds: int | None = None) -> "Delete":
+        return cls(kind, key_of(observed), Preconditions(uid_of(observed)), grace_seconds=grace_seconds)
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,18 @@ class Status:
 
 @dataclass(frozen=True)
 class Plan:
-    """Line by line, what is in one line side by side. `terminal`: only somebody's change makes a later plan better."""
+    """Line by line, what is in one line side by side. `terminal`: only somebody's change makes a later plan better.
+
+    `status_later`: what is made here brings us back at once, so the status and the events are left to that look, unless
+    something fails.
+    """
 
     patch: tuple[Patch, ...] = ()
     apply: tuple[Apply, ...] = ()
     create: tuple[Create, ...] = ()
     delete: tuple[Delete, ...] = ()
     status: Status | None = None
+    status_later: bool = False
     events: tuple[Event, ...] = ()
     requeue_after: float | None = None
     terminal: Terminal | None = None

@@ -99,9 +99,15 @@ class Watch:
             failures += 1
             delay = self._pace.backoff.after(failures)
             self._meter.watch_restarted(self.scope.kind.plural)
-            words = problem or "ended by the server at once"
+            words = self._explained(problem)
             log.warning("watch interrupted kind=%s retry_in=%.1fs: %s", self.scope.kind.plural, delay, words)
             await asyncio.sleep(delay)
+
+    def _explained(self, problem: errors.KubeError | None) -> str:
+        if isinstance(problem, errors.NotFoundError):
+            kind = self.scope.kind
+            return f"the cluster has no {kind.plural} of {kind.api_version}: install what defines them"
+        return str(problem or "ended by the server at once")
 
     async def _round(self) -> errors.KubeError | None:
         self._watching_since = float("inf")

@@ -37,13 +37,17 @@ class Notice:
 
 @dataclass(frozen=True)
 class Decision:
-    """`change` and `expired` are for the job itself; what is to be deleted is given as it was observed."""
+    """`change` and `expired` are for the job itself; what is to be deleted is given as it was observed.
+
+    `strike`: delete these without asking their nodes.
+    """
 
     status: PaddleJobStatus
     change: Manifest = field(default_factory=dict)
     apply: Pieces = ()
     create: Pieces = ()
     delete: Pieces = ()
+    strike: Pieces = ()
     notices: tuple[Notice, ...] = ()
     look_again: float | None = None
     refusal: Refusal | None = None

@@ -48,6 +48,7 @@ def config(job: PaddleJob, network: Network) -> dict[str, str]:
         **listed,
         **_nodes(job),
         **_gloo(job, network),
+        **_numbers(job, network),
     }
 
 
@@ -88,11 +89,22 @@ def _gloo(job: PaddleJob, network: Network) -> dict[str, str]:
     }
 
 
+def _numbers(job: PaddleJob, network: Network) -> dict[str, str]:
+    """Give each pod its own address as the lists have it: what the kubelet tells would lack IPv6's brackets."""
+    if job.spec.intranet is not Intranet.POD_IP:
+        return {}
+    return {_number_of(member): network.hosts[member.name] for member in members_of(job)}
+
+
+def _number_of(member: Member) -> str:
+    return f"POD_IP_{member.role.upper()}_{member.index}"
+
+
 def own_variables(job: PaddleJob, member: Member, network: Network, etcd_server: str) -> list[Manifest]:
     """Give what each pod has for itself."""
     role = TRAINING_ROLES[member.role]
     by_number = job.spec.intranet is Intranet.POD_IP
-    address = {"valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    written = {"valueFrom": {"configMapKeyRef": {"name": job.metadata.name, "key": _number_of(member)}}}
     host = "$(POD_IP)" if by_number else network.hosts[member.name]
     named = {
         "PADDLE_TRAINER_ID": str(member.index),
@@ -102,7 +114,7 @@ def own_variables(job: PaddleJob, member: Member, network: Network, etcd_server:
         **_rendezvous(job, member, network),
         **_elastic(job, etcd_server),
     }
-    own = {"name": "POD_IP", **(address if by_number else {"value": host})}
+    own = {"name": "POD_IP", **(written if by_number else {"value": host})}
     return [own, *({"name": name, "value": value} for name, value in named.items())]
 
 

@@ -27,6 +27,8 @@ def scheduling_of(snapshot: Snapshot) -> Scheduling:
     """Say who schedules the job as a gang: nobody where a template asks for a scheduler that does not do it."""
     fitting = {Scheduling.VOLCANO: (None, "", VOLCANO), Scheduling.NATIVE: (None, "", DEFAULT_SCHEDULER)}
     wanted = snapshot.settings.scheduling
+    if wanted is Scheduling.NONE:
+        return wanted
     asked = [template_of(role).spec.scheduler_name for role in roles_of(snapshot.job.spec).values()]
     return wanted if all(name in fitting.get(wanted, ()) for name in asked) else Scheduling.NONE
 

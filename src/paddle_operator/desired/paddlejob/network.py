@@ -1,6 +1,6 @@
 """How a job's pods find each other: one address each, one port for all, and the services behind the names."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paddle_operator.api.manifest import Manifest
@@ -22,22 +22,24 @@ class Network:
     port: int
     hosts: Mapping[str, str]
 
-    def knows(self, members: Iterable[Member]) -> bool:
-        return all(member.name in self.hosts for member in members)
-
     def endpoint(self, member: Member) -> str:
         return endpoint(self.hosts[member.name], self.port)
 
 
 def endpoint(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"{host}:{port}"
+
+
+def as_host(address: str) -> str:
+    """Write an address so that a port can follow it; Paddle looks for itself in lists of these."""
+    return f"[{address}]" if ":" in address else address
 
 
 def network_of(snapshot: Snapshot) -> Network:
     job = snapshot.job
     port = host_port(snapshot) if job.spec.intranet is Intranet.HOST else BASE_PORT
     if job.spec.intranet is Intranet.POD_IP:
-        hosts = {pod.name: pod.address for pod in snapshot.pods if pod.address and not pod.stopping}
+        hosts = {pod.name: as_host(pod.address) for pod in snapshot.pods if pod.address and not pod.stopping}
     else:
         hosts = {member.name: dns_name(job, member.name) for member in members_of(job)}
     return Network(port or BASE_PORT, hosts)

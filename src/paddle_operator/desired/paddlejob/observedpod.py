@@ -31,7 +31,7 @@ class Bucket(StrEnum):
 
 @dataclass(frozen=True)
 class ObservedPod:
-    """`revision` is empty on pods that the original operator made; `stopping`: somebody deleted it."""
+    """`revision` is empty on pods that the original operator made; `gone_by`: somebody deleted it, with time to end."""
 
     manifest: Manifest
     name: str
@@ -40,12 +40,18 @@ class ObservedPod:
     address: str
     revision: str
     attempt: int
-    stopping: bool
+    node: str
+    gone_by: datetime | None
+
+    @property
+    def stopping(self) -> bool:
+        return self.gone_by is not None
 
 
 def observed_pod(manifest: Manifest) -> ObservedPod:
     annotations = annotations_of(manifest)
     attempt = annotations.get(ANNOTATION_ATTEMPT, "")
+    deleted = manifest["metadata"].get("deletionTimestamp")
     return ObservedPod(
         manifest=manifest,
         name=manifest["metadata"]["name"],
@@ -54,7 +60,8 @@ def observed_pod(manifest: Manifest) -> ObservedPod:
         address=str((manifest.get("status") or {}).get("podIP") or ""),
         revision=annotations.get(ANNOTATION_TEMPLATE_HASH, ""),
         attempt=int(attempt) if attempt.isdecimal() else 0,
-        stopping="deletionTimestamp" in manifest["metadata"],
+        node=str((manifest.get("spec") or {}).get("nodeName") or ""),
+        gone_by=None if deleted is None else msgspec.convert(deleted, datetime),
     )
 
 

@@ -5,7 +5,9 @@ from dataclasses import replace
 from paddle_operator.api import names
 from paddle_operator.api.paddlejob import Intranet, PaddleJobPhase
 from paddle_operator.desired.conditions import find
+from paddle_operator.desired.paddlejob.abandoned import without_abandoned
 from paddle_operator.desired.paddlejob.decision import Decision, Pieces, gangs, stopped, withdrawn
+from paddle_operator.desired.paddlejob.edition import Edition
 from paddle_operator.desired.paddlejob.lifecycle import Verdict, deadline_of, expiry_of, is_cleaned, verdict_on
 from paddle_operator.desired.paddlejob.notices import notices
 from paddle_operator.desired.paddlejob.progress import go_on, refused
@@ -17,7 +19,7 @@ from paddle_operator.desired.paddlejob.view import View, view_of
 
 
 def plan(snapshot: Snapshot) -> Decision:
-    decision = _decide(snapshot)
+    decision = without_abandoned(snapshot, _decide(snapshot))
     return replace(decision, notices=notices(snapshot, decision.status))
 
 
@@ -48,7 +50,7 @@ def _leave(snapshot: Snapshot) -> Decision:
     finalizers = snapshot.job.metadata.finalizers
     kept = [name for name in finalizers if name != names.FINALIZER_PADDLEJOB]
     change = {"metadata": {"finalizers": kept}} if len(kept) < len(finalizers) else {}
-    return Decision(status_of(snapshot, state, snapshot.before.restarts), change)
+    return Decision(status_of(snapshot, state, Edition(snapshot.before.revision, snapshot.before.restarts)), change)
 
 
 def _clean_up(snapshot: Snapshot) -> Decision:
@@ -63,16 +65,17 @@ def _clean_up(snapshot: Snapshot) -> Decision:
 
 def _record(view: View, verdict: Verdict) -> Decision:
     """Write down what has become clear, and nothing else: acting on it destroys what it was seen by."""
-    begins = verdict.state.phase is PaddleJobPhase.RESTARTING and verdict.due is None
-    decision = Decision(view.status(verdict.state, view.edition.attempt + begins))
-    return decision.looked_at_again(view.snapshot.now, verdict.due)
+    status = view.status(verdict.state)
+    if verdict.state.phase is PaddleJobPhase.RESTARTING and verdict.due is None:
+        status = status_of(view.snapshot, verdict.state, view.edition.next, data=view.data)
+    return Decision(status).looked_at_again(view.snapshot.now, verdict.due)
 
 
 def _suspend(view: View) -> Decision:
     snapshot = view.snapshot
     state = State(PaddleJobPhase.SUSPENDED, names.REASON_SUSPENDED, "spec.suspend is true: no pods until it is false")
     delete = (*stopped(snapshot.pods), *gangs(snapshot), *_outlived_numbers(snapshot))
-    return Decision(status_of(snapshot, state, view.edition.attempt), delete=delete)
+    return Decision(status_of(snapshot, state, view.edition), delete=delete)
 
 
 def _make_room(view: View) -> Decision:

@@ -75,11 +75,17 @@ def _with_addresses(view: View, decision: Decision) -> Decision:
     """Write addresses before any pod that reads them; those by number only when each pod has its own."""
     snapshot, network = view.snapshot, view.network
     job = snapshot.job
-    if not network.knows(members_of(job)):
+    unknown = [member for member in members_of(job) if member.name not in network.hosts]
+    if unknown and all(member.name in view.fleet.done for member in unknown):
+        return decision  # they will never have one again, and nobody starts for the first time any more
+    if unknown:
         return replace(decision, delete=(*decision.delete, *withdrawn(snapshot)))
     config = config_map(job, network)
     if (refusal := refusal_of_config(config["data"], network)) is not None:
         return refused(view, refusal)
+    if view.fleet.missing and not snapshot.services:
+        # Pods first: they take a while to start, and each pod made after its service costs the cluster another look.
+        return replace(decision, apply=(*decision.apply, (Piece.CONFIG_MAP, config)))
     wanted = services(job, network) if _may_lead_there(snapshot, config) else ()
     named = {_name(service) for service in wanted}
     surplus = [service for service in snapshot.services if _name(service) not in named]

@@ -40,17 +40,23 @@ class Settings:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """`pods`, `services` and so on are this job's own; `taken_ports` are those of other jobs on the hosts' network."""
+    """`pods`, `services` and so on are this job's own; `taken_ports` are those of other jobs on the hosts' network.
+
+    `leftovers` are pods of an earlier job of this name. `silent_nodes` are those that do not answer, of the nodes with
+    pods that should long be gone.
+    """
 
     job: PaddleJob
     now: datetime
     settings: Settings
     pods: tuple[ObservedPod, ...] = ()
+    leftovers: tuple[ObservedPod, ...] = ()
     services: tuple[Manifest, ...] = ()
     config_maps: tuple[Manifest, ...] = ()
     gangs: tuple[Manifest, ...] = ()
     sample_set: SampleSet | None = None
     taken_ports: frozenset[int] = field(default_factory=frozenset)
+    silent_nodes: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def before(self) -> PaddleJobStatus:

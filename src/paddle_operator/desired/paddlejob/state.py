@@ -27,23 +27,24 @@ def state_of(snapshot: Snapshot, fleet: Fleet) -> State:
     """Say where a job stands that goes on, from its pods as they are now."""
     waiting = fleet.of(Bucket.PENDING)
     starting = fleet.of(Bucket.STARTING, Bucket.UNKNOWN)
-    leaving = _being_replaced(snapshot, fleet)
+    leaving = (*_being_replaced(snapshot, fleet), *fleet.blocked)
     absent = len(fleet.missing) + len(leaving)
-    number = len(fleet.current) + absent
+    gone = len(fleet.done - fleet.current.keys())
+    number = len(fleet.current) + absent + gone
     if waiting or absent:
         message = f"{len(waiting) + absent} of {number} pods do not run yet{_why((*waiting, *leaving))}"
         return _delayed(snapshot, State(PaddleJobPhase.PENDING, names.REASON_PODS_PENDING, message))
     if starting:
         message = f"{len(starting)} of {number} pods are starting{_why(starting)}"
         return _delayed(snapshot, State(PaddleJobPhase.STARTING, names.REASON_PODS_STARTING, message))
-    over = len(fleet.of(Bucket.SUCCEEDED, Bucket.FAILED))
+    over = len(fleet.of(Bucket.SUCCEEDED, Bucket.FAILED)) + gone
     message = f"{number - over} of {number} pods run" + (f", {over} have ended" if over else "")
     return State(PaddleJobPhase.RUNNING, names.REASON_PODS_RUNNING, message)
 
 
 def _being_replaced(snapshot: Snapshot, fleet: Fleet) -> tuple[ObservedPod, ...]:
     """Give the wanted pods that somebody deleted and that are not gone yet."""
-    known = {*fleet.current, *(pod.name for pod in (*fleet.outdated, *fleet.surplus))}
+    known = {*fleet.current, *fleet.done, *(pod.name for pod in (*fleet.outdated, *fleet.surplus))}
     return tuple(pod for pod in snapshot.pods if pod.name not in known)
 
 

@@ -12,8 +12,10 @@ from paddle_operator.api.meta import Condition
 from paddle_operator.api.paddlejob import ElasticStatus, PaddleJobPhase, PaddleJobStatus, RoleStatus
 from paddle_operator.api.references import ObjectReference
 from paddle_operator.desired.conditions import condition, renewed
+from paddle_operator.desired.paddlejob import numbers
+from paddle_operator.desired.paddlejob.edition import Edition
 from paddle_operator.desired.paddlejob.observedpod import Bucket, ObservedPod
-from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic, mode_of
+from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic, members_of, mode_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.state import State
 
@@ -21,10 +23,16 @@ from paddle_operator.desired.paddlejob.state import State
 MOST_REFERENCES = 500
 
 
-def status_of(snapshot: Snapshot, state: State, restarts: int, data: Condition | None = None) -> PaddleJobStatus:
+def status_of(
+    snapshot: Snapshot,
+    state: State,
+    edition: Edition,
+    done: frozenset[str] = frozenset(),
+    data: Condition | None = None,
+) -> PaddleJobStatus:
     before, now = snapshot.before, snapshot.now
     generation = snapshot.job.metadata.generation
-    counted = roles(snapshot)
+    counted = roles(snapshot, done)
     return PaddleJobStatus(
         phase=state.phase.value,
         mode=mode_of(snapshot.job.spec).value,
@@ -34,7 +42,8 @@ def status_of(snapshot: Snapshot, state: State, restarts: int, data: Condition |
         elastic=_elastic(snapshot, state),
         start_time=_start(snapshot, state),
         completion_time=before.completion_time or now if state.has_ended else None,
-        restarts=restarts,
+        restarts=edition.attempt,
+        revision=edition.revision,
         observed_generation=generation,
         conditions=renewed(before.conditions, _conditions(state, data), generation, now),
     )
@@ -59,20 +68,26 @@ def written(status: PaddleJobStatus) -> Manifest:
     return manifest
 
 
-def roles(snapshot: Snapshot) -> dict[RoleName, RoleStatus]:
-    """Give the status of each role that has pods."""
-    return {
-        role: role_status(role, (pod for pod in snapshot.pods if pod.role is role))
-        for role in RoleName
-        if any(pod.role is role for pod in snapshot.pods)
-    }
+def roles(snapshot: Snapshot, done: frozenset[str] = frozenset()) -> dict[RoleName, RoleStatus]:
+    """Give the status of each role that has pods, or had some that are done."""
+    found = {}
+    for role in RoleName:
+        pods = [pod for pod in snapshot.pods if pod.role is role]
+        completed = [member.index for member in members_of(snapshot.job, role) if member.name in done]
+        if pods or completed:
+            found[role] = role_status(role, pods, completed)
+    return found
 
 
-def role_status(role: RoleName, pods: Iterable[ObservedPod]) -> RoleStatus:
+def role_status(role: RoleName, pods: Iterable[ObservedPod], completed: list[int]) -> RoleStatus:
     ordered = sorted(pods, key=lambda pod: _number(pod.name, role))
     counted = Counter(pod.bucket for pod in ordered)
-    counters = {bucket.value: counted[bucket] for bucket in Bucket}
-    return RoleStatus(**counters, refs=tuple(reference(pod) for pod in ordered[:MOST_REFERENCES]))
+    counted[Bucket.SUCCEEDED] = max(counted[Bucket.SUCCEEDED], len(completed))
+    return RoleStatus(
+        **{bucket.value: counted[bucket] for bucket in Bucket},
+        refs=tuple(reference(pod) for pod in ordered[:MOST_REFERENCES]),
+        completed=numbers.written_short(completed),
+    )
 
 
 def _number(name: str, role: RoleName) -> tuple[int, str]:
@@ -92,7 +107,10 @@ def _with_past(counted: RoleStatus | None, before: RoleStatus | None) -> RoleSta
     """Keep the number of pods that ended, although they may be deleted by now."""
     now, past = counted or RoleStatus(), before or RoleStatus()
     kept = msgspec.structs.replace(
-        now, failed=max(now.failed, past.failed), succeeded=max(now.succeeded, past.succeeded)
+        now,
+        failed=max(now.failed, past.failed),
+        succeeded=max(now.succeeded, past.succeeded),
+        completed=past.completed,
     )
     return None if kept == RoleStatus() else kept
 

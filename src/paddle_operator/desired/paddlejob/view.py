@@ -20,8 +20,8 @@ class View:
     fleet: Fleet
     data: Condition | None
 
-    def status(self, state: State, restarts: int | None = None) -> PaddleJobStatus:
-        return status_of(self.snapshot, state, self.edition.attempt if restarts is None else restarts, self.data)
+    def status(self, state: State) -> PaddleJobStatus:
+        return status_of(self.snapshot, state, self.edition, self.fleet.done, self.data)
 
 
 def view_of(snapshot: Snapshot) -> View:

@@ -87,11 +87,12 @@ def content(manifest: Manifest) -> Manifest:
 
 
 def updated(before: Manifest | None, after: Manifest, schema: Manifest, author: Author) -> Manifest:
-    """Give the author of a plain write all fields that it changed."""
+    """Give the author of a plain write all fields that it changed; who sends along who set what is believed."""
     old = {} if before is None else fields_in(before, schema)
     new = fields_in(after, schema)
     changed = {path for path, value in new.items() if path not in old or old[path] != value}
-    owners = [_kept(owned, owned.paths & new.keys(), changed, author) for owned in owned_by(before or after)]
+    told = after if before is None or after["metadata"].get("managedFields") else before
+    owners = [_kept(owned, owned.paths & new.keys(), changed, author) for owned in owned_by(told)]
     return recorded(after, _with(owners, author, frozenset(changed)))
 
 

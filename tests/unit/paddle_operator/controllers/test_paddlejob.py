@@ -2,11 +2,8 @@
 
 import pytest
 
-from paddle_operator.api.manifest import Key, Manifest
-from paddle_operator.controllers.paddlejob import ACCESS, Readers, controller
+from paddle_operator.controllers.paddlejob import ACCESS, controller
 from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
-
-ONE, TWO, DATA = (Key("team", name) for name in ("one", "two", "imagenet"))
 
 
 def watched(scheduling: Scheduling) -> set[str]:
@@ -22,24 +19,13 @@ def test_a_gangs_kind_is_watched_only_where_it_is_asked_for(scheduling: Scheduli
 
 
 def test_the_rules_allow_what_the_controller_does_and_no_more() -> None:
-    rules: list[Manifest] = [access.rule() for access in ACCESS]
+    rules = [access.rule() for access in ACCESS]
     assert all(len(rule["apiGroups"]) == len(rule["resources"]) == 1 for rule in rules)
     verbs = {rule["resources"][0]: rule["verbs"] for rule in rules}
     for scheduling in Scheduling:
         assert all({"get", "list", "watch"} <= set(verbs[kind]) for kind in watched(scheduling))
     assert verbs["paddlejobs/status"] == ["patch"]
     assert verbs["samplesets"] == ["get", "list", "watch"]
+    assert verbs["nodes"] == ["get"]
     assert "secrets" not in verbs
     assert "*" not in str(rules)
-
-
-def test_a_change_of_a_sample_set_is_a_change_for_the_jobs_that_want_it() -> None:
-    readers = Readers()
-    data: Manifest = {"metadata": {"namespace": "team", "name": "imagenet"}}
-    readers.add(DATA, ONE)
-    readers.add(DATA, TWO)
-    assert set(readers.of(data)) == {ONE, TWO}
-    readers.forget(ONE)
-    assert set(readers.of(data)) == {TWO}
-    readers.forget(TWO)
-    assert set(readers.of(data)) == set()

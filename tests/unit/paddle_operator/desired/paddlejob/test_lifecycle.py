@@ -1,5 +1,7 @@
 """A job's life, from its first pod to its last: ends, restarts, suspension, edits and deletion."""
 
+from collections.abc import Callable
+
 import pytest
 
 from paddle_operator.api.paddlejob import RoleStatus
@@ -41,6 +43,62 @@ def test_a_pod_that_disappears_comes_back_alone() -> None:
     assert world.pods == PODS
     assert world.pod("demo-worker-1")["metadata"]["uid"] == kept
     assert world.status.restarts == 0
+
+
+def test_a_worker_that_ended_well_is_not_run_again_though_its_pod_is_lost() -> None:
+    world = running()
+    world.succeed("demo-worker-0")
+    world.settle()
+    world.lose("demo-worker-0")
+    world.settle()
+    assert world.pods == ["demo-ps-0", "demo-worker-1"]
+    assert world.status.worker is not None
+    assert (world.status.worker.succeeded, world.status.worker.completed) == (1, "0")
+    assert world.why == "PodsRunning: 2 of 3 pods run, 1 have ended"
+    world.succeed("demo-worker-1")
+    assert world.settle().status.phase == "Completed"
+
+
+@pytest.mark.parametrize("intranet", ["", "PodIP", "Service", "Host"])
+def test_others_are_not_disturbed_when_a_pod_that_ended_well_is_lost(intranet: str) -> None:
+    world = running(intranet=intranet)
+    world.settle()
+    world.succeed("demo-worker-0")
+    world.settle()
+    there = [*world.names(Piece.SERVICE), *world.names(Piece.CONFIG_MAP)]
+    world.lose("demo-worker-0")
+    world.settle()
+    assert [*world.names(Piece.SERVICE), *world.names(Piece.CONFIG_MAP)] == there
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        pytest.param(lambda world: world.fail("demo-worker-1"), id="the job starts anew"),
+        pytest.param(lambda world: world.edit(worker=role(2, priority=1)), id="its template changes"),
+    ],
+)
+def test_what_ended_well_before_runs_again_when_all_start_anew(turn: Callable[[PaddleWorld], None]) -> None:
+    world = running(backoffLimit=1)
+    world.succeed("demo-worker-0")
+    world.settle()
+    turn(world)
+    world.settle()
+    assert world.pods == PODS
+    world.run()
+    world.settle()
+    assert world.status.worker is not None
+    assert (world.status.worker.running, world.status.worker.completed) == (2, "")
+
+
+def test_what_ended_well_runs_again_after_a_suspension() -> None:
+    world = running()
+    world.succeed("demo-worker-0")
+    world.settle()
+    world.edit(suspend=True)
+    world.settle()
+    world.edit(suspend=False)
+    assert world.settle().pods == PODS
 
 
 def test_a_pod_that_fails_while_it_is_being_deleted_is_no_failure() -> None:
@@ -149,7 +207,7 @@ def test_an_ended_job_remembers_how_many_pods_ended_when_they_are_gone() -> None
     world = running()
     world.succeed(*WORKERS)
     world.settle()
-    assert (world.pods, world.status.worker, world.status.ps) == ([], RoleStatus(succeeded=2), None)
+    assert (world.pods, world.status.worker, world.status.ps) == ([], RoleStatus(succeeded=2, completed="0-1"), None)
 
 
 def test_the_old_word_on_failed_is_warned_about_once() -> None:

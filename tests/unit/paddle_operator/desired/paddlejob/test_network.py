@@ -6,7 +6,6 @@ import pytest
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.desired.paddlejob.decision import Piece
-from paddle_operator.desired.paddlejob.network import endpoint
 from paddle_operator.desired.paddlejob.snapshot import PortRange, Settings
 from support.paddleworld import PaddleWorld, paddle_job, role
 
@@ -75,11 +74,11 @@ def test_the_addresses_are_written_before_the_first_pod_that_reads_them() -> Non
     world.step()
     assert world.writes == [
         "apply ConfigMap demo",
-        "apply Service demo",
         "create Pod demo-worker-0",
         "create Pod demo-worker-1",
         "write status",
     ]
+    assert "apply Service demo" in world.settle().writes
 
 
 def test_a_pod_made_anew_needs_no_new_addresses() -> None:
@@ -92,14 +91,6 @@ def test_a_pod_made_anew_needs_no_new_addresses() -> None:
     world.settle()
     assert world.config == config
     assert set(world.writes[writes:]) == {"create Pod demo-worker-0", "write status"}
-
-
-@pytest.mark.parametrize(
-    ("host", "words"),
-    [("demo-ps-0.demo", "demo-ps-0.demo:36000"), ("10.0.0.7", "10.0.0.7:36000"), ("fd00::7", "[fd00::7]:36000")],
-)
-def test_an_endpoint_has_brackets_where_a_number_has_colons(host: str, words: str) -> None:
-    assert endpoint(host, 36000) == words
 
 
 def test_addresses_by_number_are_written_when_each_pod_has_one_and_the_way_to_them_last() -> None:
@@ -116,7 +107,19 @@ def test_addresses_by_number_are_written_when_each_pod_has_one_and_the_way_to_th
     world.settle()
     assert world.writes[writes:] == ["apply ConfigMap demo", "apply Service demo"]
     assert world.config["PADDLE_TRAINER_ENDPOINTS"] == "10.0.0.7:36000,[fd00::8]:36000"
-    assert world.config["PADDLE_TRAINERS"] == "10.0.0.7,fd00::8"
+    assert world.config["PADDLE_TRAINERS"] == "10.0.0.7,[fd00::8]"
+
+
+def test_a_pod_finds_itself_in_the_lists_also_where_its_number_has_colons() -> None:
+    world = PaddleWorld(paddle_job(intranet="PodIP", ps=role(1), worker=role(1))).settle()
+    world.address("demo-ps-0", "fd00::7")
+    world.address("demo-worker-0", "fd00::8")
+    config = world.settle().config
+    own = {found["name"]: found for found in world.pod("demo-ps-0")["spec"]["containers"][0]["env"]}
+    reference = own["POD_IP"]["valueFrom"]["configMapKeyRef"]
+    assert reference["name"] == "demo"
+    told = own["PADDLE_CURRENT_ENDPOINT"]["value"].replace("$(POD_IP)", config[reference["key"]])
+    assert told == config["PADDLE_PSERVERS_IP_PORT_LIST"] == "[fd00::7]:36000"
 
 
 def test_addresses_by_number_follow_a_pod_that_was_made_anew() -> None:
@@ -135,8 +138,6 @@ def test_with_numbers_a_pod_waits_at_least_for_its_own_name() -> None:
     world = PaddleWorld(paddle_job(intranet="PodIP", worker=role(1))).settle()
     (waiting,) = world.pod("demo-worker-0")["spec"]["initContainers"]
     assert waiting["args"][1:] == ["--own=demo-worker-0.demo"]
-    own = world.pod("demo-worker-0")["spec"]["containers"][0]["env"][0]
-    assert own == {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
 
 
 def test_a_job_on_the_hosts_network_has_one_port_everywhere_and_records_it_on_itself() -> None:

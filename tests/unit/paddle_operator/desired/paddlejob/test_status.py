@@ -60,7 +60,9 @@ def test_the_status_whole() -> None:
     world.run()
     world.settle()
     reference = {"apiVersion": "v1", "kind": "Pod", "namespace": "team"}
+    revision = world.pod("demo-ps-0")["metadata"]["annotations"]["paddlepaddle.org/template-hash"]
     assert world.job["status"] == {
+        "revision": revision,
         "phase": "Running",
         "mode": "PS",
         "ps": {"running": 1, "refs": [{**reference, "name": "demo-ps-0", "uid": "Pod-1"}]},
