@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from paddle_operator.api.manifest import Key, Manifest
-from paddle_operator.control.controller import Controller, Trigger, World
+from paddle_operator.control import controller as controlling
+from paddle_operator.control.controller import Controller, Trigger, World, key_of_owner
 from paddle_operator.control.manager import Manager
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Create, Plan, Status
@@ -239,6 +240,8 @@ def odd_values(manifest: Manifest) -> list[str]:
 async def test_an_object_that_a_controllers_own_function_cannot_read_stops_nobody(
     api: FakeApi, managing: Managing, broken: Trigger, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """It is told once for each object, as long as there is room to remember that."""
+
     async def idle(_: World, __: Key) -> Outcome:
         return Done()
 
@@ -255,6 +258,47 @@ async def test_an_object_that_a_controllers_own_function_cannot_read_stops_nobod
         f"default/{name}" for name in CHILDREN
     ]
     assert all(record.exc_info for record in told)
+
+
+async def test_what_was_left_out_is_forgotten_before_it_fills_the_memory(
+    api: FakeApi, managing: Managing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(controlling, "WARNINGS_REMEMBERED", 2)
+    broken = Trigger(CONFIG_MAPS, no_keys, labels=f"{family.LABEL}=yes")
+    async with managing([FAMILY, Controller("brittle", (broken,), FAMILY.reconcile)]) as manager:
+        api.put("parents", family.parent("ada", children=9))
+        await eventually(lambda: manager.metrics._left_out.labels("brittle")._value.get() >= 9)
+        assert len(manager.loops[1]._warned) <= 2
+
+
+async def test_who_asks_to_look_again_is_asked_again(api: FakeApi, managing: Managing) -> None:
+    looks = 0
+
+    async def looking(_: World, __: Key) -> Outcome:
+        nonlocal looks
+        looks += 1
+        return Done(look_again=0.01 if looks < 3 else None)
+
+    api.put("parents", family.parent("ada"))
+    async with managing([Controller("looking", FAMILY.triggers[:1], looking)]) as manager:
+        await eventually(lambda: looks == 3 and is_idle(manager))
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        ({}, [ADA]),
+        ({"controller": False}, []),
+        ({"kind": "Other"}, []),
+        ({"apiVersion": "other.org/v1"}, []),
+        ({"apiVersion": "example.org/v2"}, [ADA]),
+    ],
+    ids=["ours", "not its controller", "another kind", "another group", "another version"],
+)
+def test_a_child_is_mapped_to_the_parent_that_controls_it(owner: Manifest, expected: list[Key]) -> None:
+    made = family.child({**family.parent("ada"), "metadata": {"name": "ada", "namespace": "default", "uid": "u"}}, 0)
+    made["metadata"]["ownerReferences"][0] |= owner
+    assert list(key_of_owner(PARENTS)(made)) == expected
 
 
 async def test_a_burst_of_changes_is_one_look(api: FakeApi, managing: Managing) -> None:
