@@ -1,14 +1,29 @@
 """What every test on the real cluster has: the cluster itself, with the test image on every node."""
 
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from localkube.cluster import Cluster
 from localkube.images import build, load
+from localkube.kubectl import Kubectl
+from localkube.node import Node
 from localkube.paths import Home
 from localkube.progress import Progress
+from localkube.waiting import wait_until
+from support import definition, family
+from support import paddlebox as paddle_image
+from support.managerprogram import ManagerProgram
+from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
 from support.workloads import BASE, TESTBOX
+
+ROOT = Path(__file__).parents[2]
+DEFINITIONS = ROOT / "deploy/v1/crd.yaml"
+OPERATOR = "localhost/paddle-operator:test"
+Begin = Callable[..., ManagerProgram]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,3 +41,100 @@ def testbox(localkube_home: Home, localkube_progress: Progress) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def _images(kube: Cluster, testbox: Path, localkube_progress: Progress) -> None:
     load.load([node.control for node in kube.nodes], testbox, localkube_progress)
+
+
+@pytest.fixture
+def victim(kube: Cluster) -> Iterator[Node]:
+    """node-3, running again afterwards."""
+    node = kube.node("node-3")
+    yield node
+    node.start()
+    kube.wait_ready()
+
+
+@pytest.fixture(scope="session")
+def operator_image(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> str:
+    """Have the project's own image on every node, built from its Dockerfile."""
+    subprocess.run([ROOT / "tools/wheels", "dist/wheels", "3.11", "3.12", "3.13"], cwd=ROOT, check=True)
+    archive = build.build(localkube_home, build.Recipe(OPERATOR, ROOT, base_packages=BASE), localkube_progress)
+    load.load([node.control for node in kube.nodes], archive, localkube_progress)
+    return OPERATOR
+
+
+@pytest.fixture(scope="session")
+def kinds_served(kube: Cluster) -> Kubectl:
+    """Have our own kinds."""
+    kubectl = Kubectl.of(kube)
+    kubectl.run("apply", "--server-side", "--force-conflicts", "-f", str(DEFINITIONS))
+    kubectl.run("wait", "--for=condition=Established", "--timeout=60s", "-f", str(DEFINITIONS))
+    return kubectl
+
+
+@pytest.fixture
+def begin(
+    kube: Cluster, namespace: Kubectl, operator_image: str, kinds_served: Kubectl, tmp_path: Path
+) -> Iterator[Begin]:
+    """Start managers of PaddleJobs for the test's namespace; what still runs at the end is ended."""
+    del kinds_served
+    begun: list[ManagerProgram] = []
+
+    def start(*options: str) -> ManagerProgram:
+        words = ("--controllers=paddlejob", f"--init-image={operator_image}", *options)
+        log = tmp_path / f"manager-{len(begun)}.log"
+        begun.append(ManagerProgram(kube.paths.kubeconfig, namespace.namespace, log, *words))
+        begun[-1].start()
+        return begun[-1]
+
+    yield start
+    for manager in begun:
+        manager.kill()
+        sys.stdout.write(f"--- {manager.log.name}\n{manager.log.read_text()}\n")
+
+
+@pytest.fixture
+def jobs(namespace: Kubectl, begin: Begin) -> Jobs:
+    """Give the namespace's PaddleJobs, with a manager that looks after them."""
+    begin()
+    return Jobs(namespace)
+
+
+@pytest.fixture(scope="session")
+def kinds_collected(kinds_served: Kubectl) -> None:
+    """Have a garbage collector that knows PaddleJobs: it looks for new kinds twice a minute."""
+    kinds_served.apply(paddle_job("forerunner", worker=role(1, *ENDLESS)))
+    owner = kinds_served.get("pdj/forerunner")
+    reference = {name: owner[name] for name in ("apiVersion", "kind")}
+    reference |= {name: owner["metadata"][name] for name in ("name", "uid")}
+    metadata = {"name": "forerunner", "ownerReferences": [reference]}
+    kinds_served.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    kinds_served.run("delete", "pdj/forerunner")
+    kinds_served.wait("delete", "configmap/forerunner")
+
+
+@pytest.fixture(scope="session")
+def parents_served(kube: Cluster) -> None:
+    """Have the kind of the tiny controller."""
+    kubectl = Kubectl.of(kube)
+    kubectl.apply(definition.DEFINITION)
+    kubectl.wait("condition=Established", f"crd/{definition.NAME}")
+    wait_until(lambda: kubectl.run("get", "parents") is not None, 30, "parents are not served")
+
+
+@pytest.fixture(scope="session")
+def parents_collected(kube: Cluster, parents_served: None) -> None:
+    """Have a garbage collector that knows the kind: it looks for new kinds twice a minute."""
+    del parents_served
+    kubectl = Kubectl.of(kube)
+    kubectl.apply(family.parent("forerunner"))
+    owner = kubectl.get("parent/forerunner")
+    kubectl.apply({"apiVersion": "v1", "kind": "ConfigMap", **family.child(owner, 0)})
+    kubectl.run("delete", "parent/forerunner")
+    kubectl.wait("delete", "configmap/forerunner-0")
+
+
+@pytest.fixture(scope="session")
+def paddlebox(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> str:
+    """Give the name of the image with PaddlePaddle; only tests that ask for it pay for its gigabyte on every node."""
+    archive = paddle_image.built(localkube_home, localkube_progress)
+    load.load([node.control for node in kube.nodes], archive, localkube_progress)
+    return paddle_image.IMAGE

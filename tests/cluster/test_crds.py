@@ -1,28 +1,19 @@
-"""Our definitions on a real API server: what it takes, keeps and refuses, and what it says then."""
+"""Our definitions in the hands of kubectl: tables, short names and explanations."""
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-from localkube import errors
-from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
-from support.manifests import NAMES, Manifest, changed, circulating
-from support.refusals import ALLOWED_EDITS, FROZEN_EDITS, REFUSED, Edit
+from support.manifests import Manifest, circulating
 
-DEFINITIONS = Path(__file__).parents[2] / "deploy/v1/crd.yaml"
 KINDS = ("paddlejobs", "samplesets", "samplejobs", "cachebackends", "tfjobs", "pytorchjobs")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cluster(kube: Cluster) -> Kubectl:
-    """Give the cluster's kubectl once the API server serves our kinds."""
-    kubectl = Kubectl.of(kube)
-    kubectl.run("apply", "--server-side", "--force-conflicts", "-f", str(DEFINITIONS))
-    kubectl.run("wait", "--for=condition=Established", "--timeout=60s", "-f", str(DEFINITIONS))
-    return kubectl
+def cluster(kinds_served: Kubectl) -> Kubectl:
+    return kinds_served
 
 
 def create(kubectl: Kubectl, manifest: Manifest, *words: str) -> Manifest:
@@ -32,72 +23,11 @@ def create(kubectl: Kubectl, manifest: Manifest, *words: str) -> Manifest:
     return made
 
 
-def edited(kubectl: Kubectl, edit: Edit) -> str:
-    """Create what is edited, with its status, then edit it as a user does."""
-    manifest = circulating(edit.of)
-    made = create(kubectl, manifest)
-    resource = f"{made['kind'].lower()}/{made['metadata']['name']}"
-    if edit.status:
-        status = json.dumps({"status": edit.status})
-        kubectl.run("patch", resource, "--subresource=status", "--type=merge", f"--patch={status}")
-    return kubectl.run("replace", "-f", "-", stdin=json.dumps(changed(manifest, edit.changes)))
-
-
-def lost(before: object, after: object) -> bool:
-    """Tell whether something of the one is not in the other; what is added is no loss."""
-    if isinstance(before, dict):
-        return not isinstance(after, dict) or any(lost(before[key], after.get(key)) for key in before)
-    if isinstance(before, list):
-        return not isinstance(after, list) or len(before) != len(after) or any(map(lost, before, after))
-    return before != after
-
-
 def test_there_is_no_complaint_about_the_definitions(cluster: Kubectl) -> None:
     for definition in cluster.items("crd"):
         if definition["spec"]["names"]["plural"] in KINDS:
             conditions = {one["type"]: one["status"] for one in definition["status"]["conditions"]}
             assert conditions == {"NamesAccepted": "True", "Established": "True"}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_users_have_is_taken_and_kept_with_nothing_lost(namespace: Kubectl, name: str) -> None:
-    manifest = circulating(name)
-    create(namespace, manifest)
-    kept = namespace.get(manifest["kind"], manifest["metadata"]["name"])
-    assert not lost(manifest, kept), kept["spec"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_kept_is_taken_again(namespace: Kubectl, name: str) -> None:
-    made = create(namespace, circulating(name))
-    namespace.apply({**made, "metadata": {"name": made["metadata"]["name"]}})
-    kept = namespace.get(made["kind"], made["metadata"]["name"])
-    assert kept["spec"] == made["spec"]
-    assert kept["metadata"]["generation"] == 1
-
-
-@pytest.mark.parametrize("wrong", REFUSED)
-def test_what_cannot_work_is_refused_in_words(cluster: Kubectl, wrong: str) -> None:
-    name, changes, message = REFUSED[wrong]
-    with pytest.raises(errors.CommandFailedError) as refusal:
-        create(cluster, changed(circulating(name), changes), "--dry-run=server")
-    assert message in refusal.value.output.replace('\\"', '"')
-
-
-def test_enough_is_refused() -> None:
-    assert len(REFUSED) >= 60
-
-
-@pytest.mark.parametrize("edit", FROZEN_EDITS)
-def test_what_cannot_change_any_more_does_not(namespace: Kubectl, edit: str) -> None:
-    with pytest.raises(errors.CommandFailedError) as refusal:
-        edited(namespace, FROZEN_EDITS[edit])
-    assert FROZEN_EDITS[edit].message in refusal.value.output
-
-
-@pytest.mark.parametrize("edit", ALLOWED_EDITS)
-def test_what_can_change_does(namespace: Kubectl, edit: str) -> None:
-    assert edited(namespace, ALLOWED_EDITS[edit]).strip().endswith("replaced")
 
 
 @pytest.mark.parametrize(
@@ -157,18 +87,6 @@ def test_wide_tables_show_the_newer_columns(namespace: Kubectl) -> None:
 def test_the_short_name_of_a_paddlejob_is_known(namespace: Kubectl) -> None:
     create(namespace, circulating("PaddleJob/resnet"))
     assert namespace.get("pdj/resnet")["kind"] == "PaddleJob"
-
-
-def test_the_api_server_writes_the_defaults(namespace: Kubectl) -> None:
-    job = create(namespace, changed(circulating("SampleJob/imagenet-warmup"), {"spec.warmupOptions": {}}))
-    assert job["spec"]["warmupOptions"] == {"strategyName": "sequence"}
-    made = create(namespace, changed(circulating("SampleSet/imagenet"), {"spec.csi": {}}))
-    assert made["spec"]["csi"] == {"driver": "juicefs"}
-
-
-def test_a_status_is_written_by_its_own_way_only(namespace: Kubectl) -> None:
-    made = create(namespace, changed(circulating("SampleSet/imagenet"), {"status": {"phase": "Ready"}}))
-    assert "status" not in made
 
 
 def test_kubectl_explain_reads_well(cluster: Kubectl) -> None:

@@ -1,4 +1,4 @@
-"""The client and the loop on the real API server: the same controller as in tests/loop."""
+"""The loop on the real API server: the same controller as in tests/loop."""
 
 import os
 import signal
@@ -15,77 +15,14 @@ from localkube import faults
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from localkube.waiting import wait_until
-from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
-from paddle_operator.kube import config, errors
+from paddle_operator.kube import config, request
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.request import PODS, Preconditions, Scope
-from support import family, workloads
+from paddle_operator.kube.request import Request
+from support import family, familymanager
 from support.familymanager import LEASE
 
-TESTS = Path(__file__).parents[1]
 Start = Callable[[str], subprocess.Popen[bytes]]
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "parents.example.org"},
-    "spec": {
-        "group": "example.org",
-        "scope": "Namespaced",
-        "names": {"plural": "parents", "singular": "parent", "kind": "Parent"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-                            "status": {
-                                "type": "object",
-                                "properties": {
-                                    "children": {"type": "integer"},
-                                    "conditions": {
-                                        "type": "array",
-                                        "x-kubernetes-list-type": "map",
-                                        "x-kubernetes-list-map-keys": ["type"],
-                                        "items": {
-                                            "type": "object",
-                                            "required": ["type"],
-                                            "properties": {
-                                                **{
-                                                    name: {"type": "string"}
-                                                    for name in (
-                                                        "type",
-                                                        "status",
-                                                        "reason",
-                                                        "message",
-                                                        "lastTransitionTime",
-                                                    )
-                                                },
-                                                "observedGeneration": {"type": "integer"},
-                                            },
-                                        },
-                                    },
-                                },
-                            },
-                        },
-                    }
-                },
-            }
-        ],
-    },
-}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _kind(kube: Cluster) -> None:
-    kubectl = Kubectl.of(kube)
-    kubectl.apply(CRD)
-    kubectl.wait("condition=Established", "crd/parents.example.org")
-    wait_until(lambda: kubectl.run("get", "parents") is not None, 30, "parents are not served")
+pytestmark = pytest.mark.usefixtures("parents_served")
 
 
 @pytest.fixture
@@ -100,16 +37,9 @@ def start(kube: Cluster, namespace: Kubectl, tmp_path: Path) -> Iterator[Start]:
     started: list[subprocess.Popen[bytes]] = []
 
     def begin(identity: str) -> subprocess.Popen[bytes]:
-        argv = [
-            sys.executable,
-            "-m",
-            "support.familymanager",
-            str(kube.paths.kubeconfig),
-            namespace.namespace,
-            identity,
-        ]
+        argv = familymanager.command(kube.paths.kubeconfig, namespace.namespace, identity)
         with (tmp_path / f"{identity}.log").open("wb") as log:
-            process = subprocess.Popen(argv, cwd=TESTS, stderr=log, env={**os.environ, "PYTHONPATH": str(TESTS)})
+            process = subprocess.Popen(argv, stderr=log, env=familymanager.environment())
         started.append(process)
         return process
 
@@ -203,6 +133,23 @@ def test_a_leader_that_was_paused_does_not_act_beside_its_heir(namespace: Kubect
     grow(namespace, "eve")
 
 
+async def test_an_object_of_absurd_depth_stops_nobody(kube: Cluster, namespace: Kubectl, start: Start) -> None:
+    """The API server takes it, since the schema is open there: in a list, then in a watch."""
+
+    async def grow_deep(name: str) -> None:
+        manifest = request.encode(family.parent(name, namespace.namespace, children=1, value="here"))
+        deep = manifest.replace(b'"spec":{', b'"spec":{"deep":' + b'{"a":[' * 4000 + b"1" + b"]}" * 4000 + b",")
+        async with Client(config.load(str(kube.paths.kubeconfig)), "tester") as client:
+            await client.send(Request("POST", family.PARENTS.collection(namespace.namespace), body=deep))
+
+    await grow_deep("before")
+    process = start("manager-1")
+    wait_until(lambda: child_names(namespace, "before") == ["before-0"], 60, "nothing grows")
+    await grow_deep("after")
+    wait_until(lambda: child_names(namespace, "after") == ["after-0"], 60, "nothing grows any more")
+    assert process.poll() is None
+
+
 def test_the_command_leads_answers_probes_and_lets_go(kube: Cluster, namespace: Kubectl, free_port: int) -> None:
     argv = [
         str(Path(sys.executable).with_name("paddle-operator")), "manager", "--leader-elect",
@@ -235,42 +182,3 @@ def test_a_killed_api_server_is_found_again_and_nothing_is_missed(
     grow(namespace, "eve")
     assert process.poll() is None
     assert namespace.get(f"lease/{LEASE}")["spec"]["leaseTransitions"] == 0
-
-
-async def test_the_real_server_refuses_and_pages_as_the_fake_one(kube: Cluster, namespace: Kubectl) -> None:
-    def config_map(name: str, **data: str) -> Manifest:
-        return {"metadata": {"name": name, "namespace": namespace.namespace}, "data": data}
-
-    key = Key(namespace.namespace, "one")
-    async with Client(config.load(str(kube.paths.kubeconfig)), "tester") as client:
-        made = await client.create(family.CONFIG_MAPS, config_map("one", text="a\x85b\u2028c"))
-        assert (await client.get(family.CONFIG_MAPS, key))["data"] == {"text": "a\x85b\u2028c"}
-        with pytest.raises(errors.AlreadyExistsError):
-            await client.create(family.CONFIG_MAPS, config_map("one"))
-        with pytest.raises(errors.InvalidError):
-            await client.create(family.CONFIG_MAPS, config_map("Not A Name"))
-        with pytest.raises(errors.NotFoundError):
-            await client.get(family.CONFIG_MAPS, Key(namespace.namespace, "missing"))
-        with pytest.raises(errors.ConflictError):
-            await client.delete(family.CONFIG_MAPS, key, Preconditions("another"))
-        applied = await client.apply(family.CONFIG_MAPS, config_map("one", more="yes"))
-        assert applied["data"] == {"text": "a\x85b\u2028c", "more": "yes"}
-        again = await client.apply(family.CONFIG_MAPS, config_map("one", more="yes"))
-        assert version_of(again) == version_of(applied), "applying the same changes nothing"
-        with pytest.raises(errors.ConflictError):
-            await client.replace(family.CONFIG_MAPS, made)
-        for number in range(7):
-            await client.create(family.CONFIG_MAPS, config_map(f"page-{number}"))
-        listing = await client.list(
-            Scope(family.CONFIG_MAPS, namespace.namespace, fields="metadata.name!=kube-root-ca.crt"), 3
-        )
-        assert len(listing.items) == 8
-        await client.delete(family.CONFIG_MAPS, key, Preconditions(uid_of(made)))
-
-
-async def test_a_pods_log_is_read(kube: Cluster, namespace: Kubectl) -> None:
-    namespace.apply(workloads.pod("talker", workloads.pod_spec("echo", "hello", restartPolicy="Never")))
-    namespace.wait("jsonpath={.status.phase}=Succeeded", "pod/talker")
-    async with Client(config.load(str(kube.paths.kubeconfig)), "tester") as client:
-        assert await client.pod_log(Key(namespace.namespace, "talker")) == "hello\n"
-        assert PODS.kind == (await client.get(PODS, Key(namespace.namespace, "talker")))["kind"]

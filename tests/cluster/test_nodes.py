@@ -1,7 +1,5 @@
 """Nodes are machines of their own: their paths, their disks, their death and their return."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from localkube import errors, faults
@@ -10,15 +8,6 @@ from localkube.kubectl import Kubectl
 from localkube.node import Node
 from localkube.waiting import wait_until
 from support import workloads
-
-
-@pytest.fixture
-def victim(kube: Cluster) -> Iterator[Node]:
-    """node-3, running again afterwards."""
-    node = kube.node("node-3")
-    yield node
-    node.start()
-    kube.wait_ready()
 
 
 def _host_path_pod(name: str, node: str, path: str) -> workloads.Manifest:

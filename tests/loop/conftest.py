@@ -1,24 +1,27 @@
-"""What every test of the loop has: the fake API server, the real client, and managers that are quick to try again."""
+"""What every test of the loop has: the embedded API server behind a fault proxy, the real client, quick managers."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.manager import Manager, Settings
-from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
+from paddle_operator.kube.config import Config
+from paddle_operator.kube.credentials import Fixed
 from paddle_operator.kube.watch import Pace
-from support import fakeapi
-from support.fakeapi import FakeApi
+from support import embeddedapi, faultproxy
+from support.embeddedapi import Api
 from support.family import FAMILY
+from support.faultproxy import FaultProxy
+from support.managing import QUICKLY, managed
 
 MARK = "example.org/applied"
-QUICK = Pace(watch_seconds=30, silence=1.0, settled=5.0, backoff=Backoff(0.01, 0.1))
+QUICK = Pace(watch_seconds=30, silence=1.0, settled=5.0, backoff=QUICKLY)
 SETTINGS = Settings(MARK, pace=QUICK)
 LONGEST_TEST = 30
 Managing = Callable[..., AbstractAsyncContextManager[Manager]]
@@ -31,13 +34,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[FakeApi]:
-    async with fakeapi.running() as running:
+async def api() -> AsyncIterator[Api]:
+    async with embeddedapi.running() as running:
         yield running
 
 
 @pytest.fixture
-async def client(api: FakeApi) -> AsyncIterator[Client]:
+async def proxy(api: Api) -> AsyncIterator[FaultProxy]:
+    """Give a second proxy, of which the test may say that it does nothing but what it is told."""
+    async with faultproxy.running(api.config) as running:
+        yield running
+
+
+@pytest.fixture
+async def client(api: Api) -> AsyncIterator[Client]:
     async with Client(api.config, "tester", timeout=5.0) as opened:
         yield opened
 
@@ -46,18 +56,22 @@ async def client(api: FakeApi) -> AsyncIterator[Client]:
 def managing(client: Client) -> Managing:
     """Give a manager that works as long as the `async with`; leaving it kills the manager, as a crash would."""
 
-    @contextlib.asynccontextmanager
-    async def manage(
+    def manage(
         controllers: Sequence[Controller] = (FAMILY,), settings: Settings = SETTINGS
-    ) -> AsyncIterator[Manager]:
-        manager = Manager(client, controllers, settings)
-        for loop in manager.loops:
-            loop.queue._backoff = Backoff(0.01, 0.1)
-        task = asyncio.create_task(manager.run(asyncio.Event()))
-        try:
-            yield manager
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+    ) -> AbstractAsyncContextManager[Manager]:
+        return managed(client, controllers, settings)
 
     return manage
+
+
+@contextlib.asynccontextmanager
+async def fronted(server: web.Server) -> AsyncIterator[FaultProxy]:
+    """Give a proxy in front of a server that answers as no API server does."""
+    runner = web.ServerRunner(server, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        async with faultproxy.running(Config(f"http://127.0.0.1:{runner.addresses[0][1]}", Fixed("secret"))) as proxy:
+            yield proxy
+    finally:
+        await runner.cleanup()

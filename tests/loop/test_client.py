@@ -3,16 +3,19 @@
 import asyncio
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
+from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.kube import client as wire
-from paddle_operator.kube import errors
+from paddle_operator.kube import command, errors
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
-from paddle_operator.kube.credentials import Proof
-from paddle_operator.kube.request import Preconditions, Scope
-from support.fakeapi import FakeApi
+from paddle_operator.kube.credentials import Fixed, Proof
+from paddle_operator.kube.request import Preconditions, Request, Scope
+from support.embeddedapi import Api
 from support.family import CONFIG_MAPS
 
 KEY = Key("default", "one")
@@ -44,7 +47,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 async def test_a_refusal_is_known_by_its_reason(
-    api: FakeApi, client: Client, code: int, reason: str, expected: type[errors.ApiError]
+    api: Api, client: Client, code: int, reason: str, expected: type[errors.ApiError]
 ) -> None:
     api.fail("POST", PLURAL, 1, code, reason)
     with pytest.raises(errors.ApiError) as caught:
@@ -53,56 +56,131 @@ async def test_a_refusal_is_known_by_its_reason(
     assert (caught.value.code, caught.value.status["code"]) == (code, code)
 
 
-async def test_a_create_that_failed_is_not_sent_again(api: FakeApi, client: Client) -> None:
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (["metadata.uid"], errors.ConflictError),
+        (["metadata.uid", "spec"], errors.InvalidError),
+        ([], errors.InvalidError),
+    ],
+    ids=["only the uid", "the uid and more", "nothing named"],
+)
+def test_a_write_meant_for_an_earlier_object_is_a_conflict(fields: list[str], expected: type[errors.ApiError]) -> None:
+    causes = [{"reason": "FieldValueInvalid", "field": name} for name in fields]
+    status = {"code": 422, "reason": "Invalid", "details": {"causes": causes}}
+    assert type(errors.from_status(status)) is expected
+
+
+async def test_a_create_that_failed_is_not_sent_again(api: Api, client: Client) -> None:
     api.fail("POST", PLURAL, 1, 500, "InternalError")
     with pytest.raises(errors.ServerError):
         await client.create(CONFIG_MAPS, config_map())
     assert api.requests["POST"] == 1
 
 
-async def test_a_create_that_the_server_had_no_time_for_is_sent_again(api: FakeApi, client: Client) -> None:
+async def test_a_create_that_the_server_had_no_time_for_is_sent_again(api: Api, client: Client) -> None:
     api.fail("POST", PLURAL, 2, 429, "TooManyRequests", Retry_After="0")
     await client.create(CONFIG_MAPS, config_map())
     assert (api.requests["POST"], api.names(PLURAL)) == (3, ["one"])
 
 
-async def test_the_servers_wish_to_wait_is_obeyed(api: FakeApi, client: Client) -> None:
+async def test_the_servers_wish_to_wait_is_obeyed(api: Api, client: Client) -> None:
     api.fail("POST", PLURAL, 1, 429, "TooManyRequests", Retry_After="1")
     started = asyncio.get_running_loop().time()
     await client.create(CONFIG_MAPS, config_map())
     assert asyncio.get_running_loop().time() - started >= 0.99
 
 
-async def test_reading_and_applying_are_sent_again(api: FakeApi, client: Client) -> None:
+async def test_who_may_not_write_any_more_does_not_send_again_either(api: Api, client: Client) -> None:
+    """As a manager that lost the lease while it waited to try once more."""
+    may_write = [True, True, False]
+
+    def guard() -> None:
+        if not may_write.pop(0):
+            raise LeadershipLostError("lost")
+
+    api.fail("PATCH", PLURAL, 10, 500, "InternalError")
+    with pytest.raises(LeadershipLostError):
+        await client.guarded(guard).apply(CONFIG_MAPS, config_map())
+    assert (api.requests["PATCH"], may_write) == (2, [])
+
+
+async def test_who_may_not_write_may_still_read(client: Client) -> None:
+    def guard() -> None:
+        raise LeadershipLostError("lost")
+
+    assert (await client.guarded(guard).list(Scope(CONFIG_MAPS))).items == []
+    with pytest.raises(LeadershipLostError):
+        await command.run(client.guarded(guard), KEY, ["true"])
+    await client.create(CONFIG_MAPS, config_map())
+
+
+async def test_reading_and_applying_are_sent_again(api: Api, client: Client) -> None:
     api.fail("PATCH", PLURAL, 2, 500, "InternalError")
     api.fail("GET", PLURAL, 2, 503)
     await client.apply(CONFIG_MAPS, config_map(key="value"))
     assert (await client.get(CONFIG_MAPS, KEY))["data"] == {"key": "value"}
 
 
-async def test_a_server_that_is_not_there_is_unreachable(api: FakeApi, client: Client) -> None:
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "POST"])
+async def test_a_write_whose_connection_breaks_is_not_sent_again(method: str) -> None:
+    """Nor by the HTTP library, which repeats some methods by itself."""
+    asked: list[str] = []
+
+    async def hang_up(received: web.Request) -> web.Response:
+        asked.append(received.method)
+        assert received.transport is not None
+        received.transport.close()
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", hang_up)
+    async with TestServer(app) as server, Client(Config(str(server.make_url("")), Fixed()), "tester") as client:
+        with pytest.raises(errors.UnreachableError, match=f"{method} .*: Server disconnected"):
+            await client.send(Request(method, "/api/v1/namespaces/default/configmaps/one"))
+    assert asked == [method]
+
+
+async def test_a_server_that_is_not_there_is_unreachable(api: Api, client: Client) -> None:
     await api.stop()
     with pytest.raises(errors.UnreachableError, match="GET /api/v1/namespaces/default/configmaps/one: "):
         await client.get(CONFIG_MAPS, KEY)
 
 
-async def test_a_long_list_comes_in_pages_and_is_whole(api: FakeApi, client: Client) -> None:
+async def test_a_long_list_comes_in_pages_and_is_whole(api: Api, client: Client) -> None:
     for number in range(1200):
-        api.objects.create(PLURAL, config_map(f"map-{number:04}"))
+        api.put(PLURAL, config_map(f"map-{number:04}"))
     listing = await client.list(Scope(CONFIG_MAPS))
     assert [item["metadata"]["name"] for item in listing.items] == [f"map-{number:04}" for number in range(1200)]
     assert {(item["apiVersion"], item["kind"]) for item in listing.items} == {("v1", "ConfigMap")}
-    assert (api.requests["GET"], listing.resource_version) == (3, str(api.objects.version))
+    assert (api.requests["GET"], listing.resource_version) == (3, str(api.version))
 
 
-async def test_a_page_that_expired_makes_the_list_begin_again_in_one_piece(api: FakeApi, client: Client) -> None:
+async def test_a_page_that_expired_makes_the_list_begin_again_in_one_piece(api: Api, client: Client) -> None:
     for number in range(9):
-        api.objects.create(PLURAL, config_map(f"map-{number}"))
+        api.put(PLURAL, config_map(f"map-{number}"))
     api.fail("GET", "continue=", 1, 410, "Expired")
     assert len((await client.list(Scope(CONFIG_MAPS), page=4)).items) == 9
 
 
-async def test_a_delete_hits_only_the_object_that_was_meant(api: FakeApi, client: Client) -> None:
+@pytest.mark.parametrize("tokens", [["a"], ["a", "b"], ["a", "b", "c", "a"]], ids=["same", "two", "three"])
+async def test_a_server_whose_pages_go_round_is_left(tokens: list[str]) -> None:
+    asked: list[str] = []
+
+    async def page(received: web.Request) -> web.Response:
+        asked.append(received.query.get("continue", ""))
+        following = tokens[len(asked) % len(tokens)]
+        return web.json_response({"metadata": {"continue": following}, "items": [config_map()]})
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", page)
+    async with TestServer(app) as server, Client(Config(str(server.make_url("")), Fixed()), "tester") as client:
+        with pytest.raises(errors.UnreachableError, match="go round in a circle"):
+            await client.list(Scope(CONFIG_MAPS))
+    assert len(asked) <= len(tokens) + 1
+
+
+async def test_a_delete_hits_only_the_object_that_was_meant(api: Api, client: Client) -> None:
     made = await client.create(CONFIG_MAPS, config_map())
     with pytest.raises(errors.ConflictError):
         await client.delete(CONFIG_MAPS, KEY, Preconditions("another"))
@@ -112,7 +190,7 @@ async def test_a_delete_hits_only_the_object_that_was_meant(api: FakeApi, client
     assert api.names(PLURAL) == []
 
 
-async def test_replacing_an_older_version_is_a_conflict(api: FakeApi, client: Client) -> None:
+async def test_replacing_an_older_version_is_a_conflict(api: Api, client: Client) -> None:
     made = await client.create(CONFIG_MAPS, config_map())
     api.put(PLURAL, config_map(key="changed"))
     with pytest.raises(errors.ConflictError):
@@ -132,7 +210,7 @@ class Renewing:
         self.refused += 1
 
 
-async def test_a_refused_credential_is_renewed_once(api: FakeApi) -> None:
+async def test_a_refused_credential_is_renewed_once(api: Api) -> None:
     credentials = Renewing()
     async with Client(Config(api.config.server, credentials), "tester") as client:
         api.fail("GET", PLURAL, 1, 401, "Unauthorized")

@@ -4,20 +4,22 @@ import asyncio
 import copy
 import dataclasses
 import logging
+from collections.abc import Awaitable, Callable
 
 import pytest
 
-from paddle_operator.api.manifest import Key, Manifest
-from paddle_operator.control.controller import Controller, World
+from paddle_operator.api.manifest import Key, Manifest, key_of
+from paddle_operator.control.controller import Controller, Trigger, World
 from paddle_operator.control.manager import Manager
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Create, Plan, Status
 from paddle_operator.kube import client as wire
 from paddle_operator.kube.backoff import Backoff
 from support import family
+from support.embeddedapi import Api
 from support.eventually import eventually
-from support.fakeapi import FakeApi
 from support.family import CONFIG_MAPS, FAMILY, PARENTS
+from support.managing import is_idle
 
 from .conftest import MARK, Managing
 
@@ -30,30 +32,25 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
 
 
-def is_grown(api: FakeApi, name: str = "ada", children: int = 3) -> bool:
+def is_grown(api: Api, name: str = "ada", children: int = 3) -> bool:
     status = api.get("parents", "default", name).get("status") or {}
     ready = [found["status"] for found in status.get("conditions", [])] == ["True"]
     return ready and status.get("children") == children
 
 
-def is_idle(manager: Manager) -> bool:
-    queues = [loop.queue for loop in manager.loops]
-    return all(not (queue._waiting or queue._again or queue._in_work or queue._timers) for queue in queues)
-
-
-async def grown(api: FakeApi, manager: Manager) -> None:
+async def grown(api: Api, manager: Manager) -> None:
     await eventually(lambda: is_grown(api) and is_idle(manager))
-    await eventually(lambda: "events" in {plural for plural, _ in api.objects.objects})
+    await eventually(lambda: api.names("events"))
 
 
-def world_of(api: FakeApi) -> dict[str, Manifest]:
+def world_of(api: Api) -> dict[str, Manifest]:
     """What is there, but for what differs from run to run."""
     found = copy.deepcopy(
-        {f"{plural}/{key}": m for (plural, key), m in api.objects.objects.items() if plural != "events"}
+        {f"{plural}/{key_of(found)}": found for plural in ("parents", "configmaps") for found in api.all(plural)}
     )
     for manifest in found.values():
-        for name in ("uid", "resourceVersion"):
-            manifest["metadata"].pop(name)
+        for name in ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation"):
+            manifest["metadata"].pop(name, None)
         manifest["metadata"].get("annotations", {}).pop(MARK, None)
         for owner in manifest["metadata"].get("ownerReferences", []):
             owner.pop("uid")
@@ -62,7 +59,7 @@ def world_of(api: FakeApi) -> dict[str, Manifest]:
     return found
 
 
-async def test_a_second_pass_writes_nothing(api: FakeApi, managing: Managing) -> None:
+async def test_a_second_pass_writes_nothing(api: Api, managing: Managing) -> None:
     api.put("parents", family.parent("ada"))
     async with managing() as manager:
         await grown(api, manager)
@@ -75,7 +72,7 @@ async def test_a_second_pass_writes_nothing(api: FakeApi, managing: Managing) ->
         assert [write for write in api.writes[len(writes) :] if "events/" not in write] == []
 
 
-async def test_a_manager_started_again_writes_nothing(api: FakeApi, managing: Managing) -> None:
+async def test_a_manager_started_again_writes_nothing(api: Api, managing: Managing) -> None:
     api.put("parents", family.parent("ada"))
     async with managing() as manager:
         await grown(api, manager)
@@ -89,7 +86,7 @@ async def test_a_manager_started_again_writes_nothing(api: FakeApi, managing: Ma
 
 
 @pytest.mark.parametrize("number", range(1, 7))
-async def test_killed_after_any_write_it_comes_to_the_same_end(api: FakeApi, managing: Managing, number: int) -> None:
+async def test_killed_after_any_write_it_comes_to_the_same_end(api: Api, managing: Managing, number: int) -> None:
     api.put("parents", family.parent("ada"))
     killed = asyncio.Event()
     api.after_write = lambda _: killed.set() if len(api.writes) == number else None
@@ -111,7 +108,7 @@ async def test_killed_after_any_write_it_comes_to_the_same_end(api: FakeApi, man
     [(500, "InternalError", {}), (409, "Conflict", {}), (429, "TooManyRequests", {"Retry_After": "0"})],
 )
 async def test_failing_writes_delay_and_do_not_prevent(
-    api: FakeApi, managing: Managing, code: int, reason: str, headers: dict[str, str]
+    api: Api, managing: Managing, code: int, reason: str, headers: dict[str, str]
 ) -> None:
     for name in ("ada", "eve", "zoe"):
         api.put("parents", family.parent(name))
@@ -121,18 +118,18 @@ async def test_failing_writes_delay_and_do_not_prevent(
         await eventually(lambda: all(is_grown(api, name) for name in ("ada", "eve", "zoe")))
 
 
-async def test_a_child_deleted_while_nobody_could_see_is_made_again(api: FakeApi, managing: Managing) -> None:
+async def test_a_child_deleted_while_nobody_could_see_is_made_again(api: Api, managing: Managing) -> None:
     api.put("parents", family.parent("ada"))
     async with managing() as manager:
         await grown(api, manager)
         api.cut_watches()
         api.remove("configmaps", Key("default", "ada-1"))
-        api.objects.forget_history()
+        api.forget()
         await eventually(lambda: api.names("configmaps") == CHILDREN)
         await grown(api, manager)
 
 
-async def test_a_childs_value_changed_by_somebody_is_put_right(api: FakeApi, managing: Managing) -> None:
+async def test_a_childs_value_changed_by_somebody_is_put_right(api: Api, managing: Managing) -> None:
     api.put("parents", family.parent("ada"))
     async with managing() as manager:
         await grown(api, manager)
@@ -140,19 +137,19 @@ async def test_a_childs_value_changed_by_somebody_is_put_right(api: FakeApi, man
         await eventually(lambda: api.get("configmaps", "default", "ada-1")["data"] == {"value": "one"})
 
 
-async def test_a_field_that_is_no_longer_wanted_goes(api: FakeApi, managing: Managing) -> None:
+async def test_a_field_that_is_no_longer_wanted_goes(api: Api, managing: Managing) -> None:
     wanted = family.parent("ada")
     wanted["spec"]["extra"] = "more"
     api.put("parents", wanted)
     async with managing() as manager:
         await grown(api, manager)
         assert api.get("configmaps", "default", "ada-0")["data"] == {"value": "one", "extra": "more"}
-    api.objects.objects["parents", ADA]["spec"].pop("extra")
+    api.put("parents", {**family.parent("ada"), "spec": {"extra": None}})
     async with managing():
         await eventually(lambda: api.get("configmaps", "default", "ada-0")["data"] == {"value": "one"})
 
 
-async def test_fewer_children_are_wanted_and_the_rest_goes(api: FakeApi, managing: Managing) -> None:
+async def test_fewer_children_are_wanted_and_the_rest_goes(api: Api, managing: Managing) -> None:
     api.put("parents", family.parent("ada"))
     async with managing() as manager:
         await grown(api, manager)
@@ -160,9 +157,7 @@ async def test_fewer_children_are_wanted_and_the_rest_goes(api: FakeApi, managin
         await eventually(lambda: api.names("configmaps") == ["ada-0"] and is_grown(api, children=1))
 
 
-async def test_an_object_that_is_not_ours_is_left_alone_and_the_reason_is_told(
-    api: FakeApi, managing: Managing
-) -> None:
+async def test_an_object_that_is_not_ours_is_left_alone_and_the_reason_is_told(api: Api, managing: Managing) -> None:
     api.put("configmaps", {"metadata": {"name": "ada-1", "namespace": "default"}, "data": {"mine": "yes"}})
     api.put("parents", family.parent("ada"))
 
@@ -180,8 +175,8 @@ async def test_an_object_that_is_not_ours_is_left_alone_and_the_reason_is_told(
         assert set(conditions()) == {"Ready"}
 
 
-async def test_what_the_server_calls_invalid_is_told_and_not_tried_again(api: FakeApi, managing: Managing) -> None:
-    api.fail("PATCH", "configmaps", 1000, 422, "Invalid")
+async def test_what_the_server_calls_invalid_is_told_and_not_tried_again(api: Api, managing: Managing) -> None:
+    api.fail("POST", "configmaps", 1000, 422, "Invalid")
     api.put("parents", family.parent("ada"))
     async with managing() as manager:
         result = manager.metrics._reconciles.labels("family", "terminal")._value
@@ -191,12 +186,23 @@ async def test_what_the_server_calls_invalid_is_told_and_not_tried_again(api: Fa
         assert manager.metrics._retries.labels("family")._value.get() == 0
 
 
+async def defect() -> None:
+    raise ZeroDivisionError("a defect")
+
+
+async def wait_for_what_is_cancelled() -> None:
+    waiting = asyncio.create_task(asyncio.Event().wait())
+    waiting.cancel()
+    await waiting
+
+
+@pytest.mark.parametrize("fail", [defect, wait_for_what_is_cancelled])
 async def test_a_defect_in_one_reconcile_does_not_stop_the_others(
-    api: FakeApi, managing: Managing, caplog: pytest.LogCaptureFixture
+    api: Api, managing: Managing, caplog: pytest.LogCaptureFixture, fail: Callable[[], Awaitable[None]]
 ) -> None:
     async def brittle(world: World, key: Key) -> Outcome:
         if key.name == "bad":
-            raise ZeroDivisionError("a defect")
+            await fail()
         return await family.reconcile(world, key)
 
     api.put("parents", family.parent("bad"))
@@ -208,7 +214,44 @@ async def test_a_defect_in_one_reconcile_does_not_stop_the_others(
     assert all(record.exc_info and record.levelno == logging.WARNING for record in told)
 
 
-async def test_a_burst_of_changes_is_one_look(api: FakeApi, managing: Managing) -> None:
+def no_keys(manifest: Manifest) -> list[Key]:
+    return [Key("default", manifest["data"]["nowhere"])]
+
+
+def odd_values(manifest: Manifest) -> list[str]:
+    return [manifest["data"]]  # a dictionary, which nothing can be filed under
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Trigger(CONFIG_MAPS, no_keys, labels=f"{family.LABEL}=yes"),
+        Trigger(CONFIG_MAPS, lambda _: [], f"{family.LABEL}=yes", indexes={"odd": odd_values}),
+    ],
+    ids=["the keys of a change", "an index"],
+)
+async def test_an_object_that_a_controllers_own_function_cannot_read_stops_nobody(
+    api: Api, managing: Managing, broken: Trigger, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def idle(_: World, __: Key) -> Outcome:
+        return Done()
+
+    async with managing([FAMILY, Controller("brittle", (broken,), idle)]) as manager:
+        api.put("parents", family.parent("ada"))
+        await grown(api, manager)
+        api.remove("configmaps", Key("default", "ada-1"))
+        await eventually(lambda: api.names("configmaps") == CHILDREN)
+        await eventually(lambda: is_idle(manager))
+        assert manager.metrics._left_out.labels("brittle")._value.get() >= 4
+        assert manager.metrics._left_out.labels("family")._value.get() == 0
+    told = [record for record in caplog.records if "object left out controller=brittle" in record.getMessage()]
+    assert sorted(record.getMessage().partition(" key=")[2].split(":")[0] for record in told) == [
+        f"default/{name}" for name in CHILDREN
+    ]
+    assert all(record.exc_info for record in told)
+
+
+async def test_a_burst_of_changes_is_one_look(api: Api, managing: Managing) -> None:
     api.put("parents", family.parent("ada"))
     async with managing() as manager:
         await grown(api, manager)
@@ -221,11 +264,11 @@ async def test_a_burst_of_changes_is_one_look(api: FakeApi, managing: Managing) 
         assert passes.get() - before <= 2
 
 
-async def test_the_same_event_again_only_raises_its_count(api: FakeApi, managing: Managing) -> None:
+async def test_the_same_event_again_only_raises_its_count(api: Api, managing: Managing) -> None:
     api.put("parents", family.parent("ada"))
 
     def events() -> list[Manifest]:
-        return [manifest for (plural, _), manifest in api.objects.objects.items() if plural == "events"]
+        return api.all("events")
 
     async with managing() as manager:
         await grown(api, manager)
@@ -235,7 +278,7 @@ async def test_the_same_event_again_only_raises_its_count(api: FakeApi, managing
         assert [(event["reason"], event["involvedObject"]["name"]) for event in events()] == [("Grown", "ada")]
 
 
-async def test_a_created_object_that_exists_already_is_fine_when_it_is_ours(api: FakeApi, managing: Managing) -> None:
+async def test_a_created_object_that_exists_already_is_fine_when_it_is_ours(api: Api, managing: Managing) -> None:
     """Nobody watches ConfigMaps here, so each pass creates again."""
 
     async def creating(world: World, key: Key) -> Outcome:
@@ -254,7 +297,7 @@ async def test_a_created_object_that_exists_already_is_fine_when_it_is_ours(api:
         assert (api.names("configmaps"), manager.metrics._retries.labels("creating")._value.get()) == (["ada-0"], 0)
 
 
-async def test_a_plan_that_cannot_work_ends_with_its_reason(api: FakeApi, managing: Managing) -> None:
+async def test_a_plan_that_cannot_work_ends_with_its_reason(api: Api, managing: Managing) -> None:
     async def hopeless(world: World, key: Key) -> Outcome:
         observed = world.stores[PARENTS].get(key)
         assert observed is not None

@@ -1,14 +1,16 @@
 """Of several managers one acts; the next one starts only after the last has stopped."""
 
 import asyncio
+import time
+from dataclasses import replace
 
 import pytest
 
-from paddle_operator.api.manifest import Key
+from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.control.lease import LEASES, Elector, LeadershipLostError, Timing, next_spec
 from paddle_operator.kube.client import Client
+from support.embeddedapi import Api
 from support.eventually import eventually
-from support.fakeapi import FakeApi
 
 LEASE = Key("default", "manager")
 QUICK = Timing(duration=1.0, renew_deadline=0.6, retry_period=0.05)
@@ -18,17 +20,17 @@ def elector(client: Client, name: str) -> Elector:
     return Elector(client, LEASE, name, QUICK)
 
 
-def holder(api: FakeApi) -> str:
+def holder(api: Api) -> str:
     return str(api.get("leases", "default", "manager")["spec"]["holderIdentity"])
 
 
-async def test_the_first_holds_it_and_the_second_waits_until_it_is_released(api: FakeApi, client: Client) -> None:
+async def test_the_first_holds_it_and_the_second_waits_until_it_is_released(api: Api, client: Client) -> None:
     first, second = elector(client, "first"), elector(client, "second")
     await first.acquire()
     keeping = asyncio.create_task(first.keep())
     waiting = asyncio.create_task(second.acquire())
-    version = api.objects.version
-    await eventually(lambda: api.objects.version > version + 3)
+    version = api.version
+    await eventually(lambda: api.version > version + 3)
     assert (holder(api), first.holds, second.holds, waiting.done()) == ("first", True, False, False)
     keeping.cancel()
     await first.release()
@@ -37,21 +39,20 @@ async def test_the_first_holds_it_and_the_second_waits_until_it_is_released(api:
     assert api.get("leases", "default", "manager")["spec"]["leaseTransitions"] == 1
 
 
-async def test_who_cannot_renew_stops_before_another_starts(api: FakeApi, client: Client) -> None:
+async def test_who_cannot_renew_stops_before_another_starts(api: Api, client: Client) -> None:
     loop = asyncio.get_running_loop()
     first, second = elector(client, "first"), elector(client, "second")
     await first.acquire()
     keeping = asyncio.create_task(first.keep())
     stopped_at = asyncio.create_task(_time_of(keeping))
     api.fail("PUT", "leases", 1, 409, "Conflict")  # once is no reason to give up
-    version = api.objects.version
-    await eventually(lambda: api.objects.version > version)
+    version = api.version
+    await eventually(lambda: api.version > version)
     async with Client(api.config, "second") as other:
         second._client = other
         waiting = asyncio.create_task(second.acquire())
-        first._client = Client(api.config, "cut off")
+        first._client = Client(replace(api.config, server="http://127.0.0.1:1"), "cut off")
         await first._client.__aenter__()
-        first._client.config = type(api.config)("http://127.0.0.1:1", api.config.credentials)
         await asyncio.wait_for(waiting, 5)
         started_at = loop.time()
         await first._client.__aexit__(None, None, None)
@@ -79,7 +80,51 @@ async def test_nobody_may_write_without_the_lease(client: Client) -> None:
         elected.check()
 
 
-async def test_a_holder_that_died_is_waited_out(api: FakeApi, client: Client) -> None:
+async def test_who_slept_with_the_machine_holds_nothing_any_more(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock of the event loop stands still while a machine is suspended; others' clocks do not."""
+    now = 100.0
+    monkeypatch.setattr(time, "clock_gettime", lambda which: now if which == time.CLOCK_BOOTTIME else 0.0)
+    elected = Elector(client, LEASE, "first", Timing())
+    await elected.acquire()
+    elected.check()
+    now = 110.0
+    with pytest.raises(LeadershipLostError):
+        elected.check()
+
+
+@pytest.mark.parametrize("spec", [None, {}, {"holderIdentity": "second", "leaseDurationSeconds": 15}])
+async def test_what_is_not_ours_any_more_is_not_released(api: Api, client: Client, spec: Manifest | None) -> None:
+    first = elector(client, "first")
+    await first.acquire()
+    api.remove("leases", LEASE)
+    manifest = {"metadata": {"name": "manager", "namespace": "default"}}
+    api.put("leases", manifest if spec is None else {**manifest, "spec": spec})
+    await first.release()
+    assert (api.get("leases", "default", "manager").get("spec"), first.holds) == (spec, False)
+
+
+async def test_a_release_that_fails_is_only_told(api: Api, client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    first = elector(client, "first")
+    await first.acquire()
+    api.fail("PUT", "leases", 1, 409, "Conflict")
+    await first.release()
+    assert ["lease not released" in record.getMessage() for record in caplog.records] == [True]
+    assert not first.holds
+
+
+async def test_a_lease_that_somebody_deleted_is_made_again(api: Api, client: Client) -> None:
+    first = elector(client, "first")
+    await first.acquire()
+    keeping = asyncio.create_task(first.keep())
+    api.remove("leases", LEASE)
+    await eventually(lambda: api.names("leases"))
+    assert (holder(api), first.holds, keeping.done()) == ("first", True, False)
+    keeping.cancel()
+
+
+async def test_a_holder_that_died_is_waited_out(api: Api, client: Client) -> None:
     """The time counts from when its last sign of life was seen, whatever its clock says."""
     api.put(
         "leases",

@@ -16,8 +16,8 @@ from paddle_operator.control.manager import Election, Manager, Settings
 from paddle_operator.control.outcome import Done, Outcome
 from paddle_operator.kube.client import Client
 from support import family
+from support.embeddedapi import Api
 from support.eventually import eventually
-from support.fakeapi import FakeApi
 from support.family import FAMILY, PARENTS
 
 from .conftest import MARK, QUICK
@@ -31,7 +31,7 @@ async def fetch(port: int, path: str) -> tuple[int, str]:
         return response.status, await response.text()
 
 
-async def test_it_is_ready_once_everything_is_listed(api: FakeApi, client: Client, unused_tcp_port: int) -> None:
+async def test_it_is_ready_once_everything_is_listed(api: Api, client: Client, unused_tcp_port: int) -> None:
     api.fail("GET", "parents", 1_000_000, 500, "InternalError")
     address = Address("127.0.0.1", unused_tcp_port)
     settings = Settings(MARK, pace=QUICK, health_address=address, metrics_address=address)
@@ -45,7 +45,7 @@ async def test_it_is_ready_once_everything_is_listed(api: FakeApi, client: Clien
     await eventually(lambda: not manager.caches.missing)
     assert await fetch(unused_tcp_port, "/readyz") == (200, "ok\n")
     api.put("parents", family.parent("ada"))
-    await eventually(lambda: len(api.names("configmaps")) == 3)
+    await eventually(lambda: manager.metrics._reconciles.labels("family", "done")._value.get() >= 1)
     api.cut_watches()
     await eventually(lambda: manager.metrics._restarts.labels("parents")._value.get() >= 1)
     status, counted = await fetch(unused_tcp_port, "/metrics")
@@ -58,7 +58,7 @@ async def test_it_is_ready_once_everything_is_listed(api: FakeApi, client: Clien
 
 
 @pytest.mark.parametrize("elected", [True, False])
-async def test_what_is_in_work_may_end_when_asked_to_stop(api: FakeApi, client: Client, *, elected: bool) -> None:
+async def test_what_is_in_work_may_end_when_asked_to_stop(api: Api, client: Client, *, elected: bool) -> None:
     began, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def slow(_: World, __: Key) -> Outcome:
@@ -83,7 +83,7 @@ async def test_what_is_in_work_may_end_when_asked_to_stop(api: FakeApi, client: 
         assert api.get("leases", "default", "manager")["spec"]["holderIdentity"] == ""
 
 
-async def test_what_does_not_end_is_ended(api: FakeApi, client: Client) -> None:
+async def test_what_does_not_end_is_ended(api: Api, client: Client) -> None:
     began = asyncio.Event()
 
     async def stuck(_: World, __: Key) -> Outcome:
@@ -100,7 +100,7 @@ async def test_what_does_not_end_is_ended(api: FakeApi, client: Client) -> None:
     await asyncio.wait_for(task, 5)
 
 
-async def test_who_loses_the_lease_stops_at_once_and_says_so(api: FakeApi, client: Client) -> None:
+async def test_who_loses_the_lease_stops_at_once_and_says_so(api: Api, client: Client) -> None:
     election = Election(LEASE, "first", Timing(1.0, 0.5, 0.05))
     manager = Manager(client, [FAMILY], Settings(MARK, "", election, pace=QUICK))
     task = asyncio.create_task(manager.run(asyncio.Event()))
@@ -114,17 +114,58 @@ async def test_who_loses_the_lease_stops_at_once_and_says_so(api: FakeApi, clien
     assert len(api.writes) == writes
 
 
-async def test_who_waits_for_the_lease_writes_nothing_and_stops_when_asked(api: FakeApi, client: Client) -> None:
+async def test_who_waits_for_the_lease_writes_nothing_and_stops_when_asked(api: Api, client: Client) -> None:
     lease = {"metadata": {"name": "manager", "namespace": "default"}}
     api.put("leases", {**lease, "spec": {"holderIdentity": "other", "leaseDurationSeconds": 60}})
     api.put("parents", family.parent("ada"))
     stop = asyncio.Event()
     manager = Manager(client, [FAMILY], Settings(MARK, "", Election(LEASE, "second"), pace=QUICK))
     task = asyncio.create_task(manager.run(stop))
-    await eventually(lambda: not manager.caches.missing and manager.loops[0].queue.depth == 1)
+    await eventually(lambda: not manager.caches.missing)
     assert api.writes == []
     stop.set()
     await asyncio.wait_for(task, 5)
+
+
+async def test_who_waits_for_the_lease_keeps_no_keys_and_then_looks_at_all_there_is(api: Api, client: Client) -> None:
+    lease = {"metadata": {"name": "manager", "namespace": "default"}}
+    api.put("leases", {**lease, "spec": {"holderIdentity": "other", "leaseDurationSeconds": 60}})
+    api.put("parents", family.parent("before"))
+    election = Election(LEASE, "second", Timing(15.0, 10.0, 0.02))
+    manager = Manager(client, [FAMILY], Settings(MARK, "", election, pace=QUICK))
+    task = asyncio.create_task(manager.run(asyncio.Event()))
+    await eventually(lambda: not manager.caches.missing)
+    for number in range(20):
+        api.put("parents", family.parent(f"gone-{number}"))
+        api.remove("parents", Key("default", f"gone-{number}"))
+    api.put("parents", family.parent("meanwhile"))
+    await eventually(lambda: len(manager.caches.stores[PARENTS]) == 2)
+    assert manager.loops[0].queue.depth == 0
+    api.put("leases", {**lease, "spec": {"holderIdentity": ""}})
+    await eventually(lambda: len(api.names("configmaps")) == 6)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize("part", ["worker", "election"])
+async def test_a_part_that_breaks_ends_the_manager_with_its_own_error(
+    api: Api, client: Client, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rather than to go on without it, or to call it a lost lease."""
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    api.put("parents", family.parent("ada"))
+    manager = Manager(
+        client, [FAMILY], Settings(MARK, "", Election(LEASE, "first", Timing(1.0, 0.5, 0.02)), pace=QUICK)
+    )
+    if part == "worker":
+        monkeypatch.setattr(manager.loops[0].queue, "done", broken)
+    else:
+        monkeypatch.setattr(manager._elector, "_held_by_another", broken)
+    with pytest.RaisesGroup(ZeroDivisionError, flatten_subgroups=True):
+        await asyncio.wait_for(manager.run(asyncio.Event()), 5)
 
 
 async def test_the_first_signal_asks_to_stop() -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import os
 import sys
+from pathlib import Path
 
 from paddle_operator.api.manifest import Key
 from paddle_operator.control.manager import Election, Manager, Settings, signals
@@ -14,11 +16,21 @@ MARK = "example.org/applied"
 LEASE = "family"
 
 
+def command(kubeconfig: Path, namespace: str, identity: str = "") -> list[str]:
+    """Give the words that start it; without an identity it acts at once, without a lease."""
+    return [sys.executable, "-m", "support.familymanager", str(kubeconfig), namespace, identity]
+
+
+def environment() -> dict[str, str]:
+    """Let it import what the test imports."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
 async def run(kubeconfig: str, namespace: str, identity: str) -> None:
     stop = asyncio.Event()
     with signals(stop):
         async with Client(config.load(kubeconfig), LEASE) as client:
-            election = Election(Key(namespace, LEASE), identity)
+            election = Election(Key(namespace, LEASE), identity) if identity else None
             await Manager(client, [FAMILY], Settings(MARK, namespace, election)).run(stop)
 
 

@@ -219,6 +219,36 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         {"spec.schedulingPolicy.minResources.memory": "lots"},
         "spec.schedulingPolicy.minResources.memory in body should match",
     ),
+    "an elastic job without workers": (
+        JOB,
+        {"spec.worker": ABSENT, "spec.elastic": 1},
+        "an elastic job needs workers: give worker too",
+    ),
+    "restarts below zero": (
+        JOB,
+        {"spec.backoffLimit": -1},
+        "spec.backoffLimit in body should be greater than or equal to 0",
+    ),
+    "a deadline of no time": (
+        JOB,
+        {"spec.activeDeadlineSeconds": 0},
+        "spec.activeDeadlineSeconds in body should be greater than or equal to 1",
+    ),
+    "a time to live below zero": (
+        JOB,
+        {"spec.ttlSecondsAfterFinished": -1},
+        "spec.ttlSecondsAfterFinished in body should be greater than or equal to 0",
+    ),
+    "a placement that there is not": (
+        JOB,
+        {"spec.sampleSetRef.placement": "Anywhere"},
+        'Unsupported value: "Anywhere": supported values: "Preferred", "Required"',
+    ),
+    "a data set waited for no time": (
+        JOB,
+        {"spec.sampleSetRef.timeoutSeconds": 0},
+        "spec.sampleSetRef.timeoutSeconds in body should be greater than or equal to 1",
+    ),
     "a PaddleJob's name that is too long": (JOB, {"metadata.name": "p" * 52}, "must have at most 51 characters"),
     "a PaddleJob's name with a digit first": (JOB, {"metadata.name": "3d-model"}, LETTER_FIRST),
     # CacheBackend
@@ -390,6 +420,7 @@ ALLOWED_EDITS = {
     "other paths of a failed rmr": Edit(RMR, {"spec.rmrOptions.paths": ["b"]}, status={"phase": "Failed"}),
     "a run suspended": Edit(NIGHTLY, {"spec.suspend": False, "spec.schedule": "@weekly"}),
     "more workers": Edit(JOB, {"spec.worker.replicas": 4, "spec.ps.replicas": 2}, status={"phase": "Running"}),
+    "suspended": Edit(JOB, {"spec.suspend": True, "spec.backoffLimit": 3}, status={"phase": "Running"}),
     "more cache workers": Edit(CACHE, {f"{FLUID}.replicas": 3}, status={"cacheStatus": "PVCCreated"}),
     "other data after a failure": Edit(
         CACHE, {"spec.dataset.dataSources.0.location": "s3://other"}, status={"cacheStatus": "CacheFailed"}

@@ -116,6 +116,55 @@ def test_no_broad_except_hides_a_defect() -> None:
     assert found == BROAD_EXCEPTS
 
 
+PURE = [
+    path
+    for path in SOURCES
+    if path.is_relative_to(ROOT / "src/paddle_operator/desired") or path == ROOT / "src/paddle_operator/kube/request.py"
+]
+WITHOUT_SURPRISES = {
+    *("collections", "copy", "dataclasses", "datetime", "decimal", "enum", "hashlib", "json", "typing", "urllib.parse"),
+    *("zlib", "msgspec", "paddle_operator.api", "paddle_operator.desired"),
+}
+SURPRISES = {"now", "today", "utcnow", "open", "input", "print", "eval", "exec", "__import__"}
+
+
+def surprises(code: str) -> list[str]:
+    """Name what a function could do, or find out, beyond its arguments: by what is imported, and by what is called."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        imported = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            imported = [str(node.module)]
+        found += [
+            name for name in imported if not any(f"{name}.".startswith(f"{known}.") for known in WITHOUT_SURPRISES)
+        ]
+        if isinstance(node, ast.Call) and (called := ast.unparse(node.func)).split(".")[-1] in SURPRISES:
+            found.append(called)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("import os", ["os"]),
+        ("import urllib.request", ["urllib.request"]),
+        ("from random import choice", ["random"]),
+        ("from paddle_operator.kube.client import Client", ["paddle_operator.kube.client"]),
+        ("when = datetime.now(UTC)", ["datetime.now"]),
+        ("open('/etc/passwd')", ["open"]),
+        ("from paddle_operator.api import names", []),
+        ("due = snapshot.now + delay", []),
+    ],
+)
+def test_a_surprise_is_recognised(code: str, found: list[str]) -> None:
+    assert surprises(code) == found
+
+
+@pytest.mark.parametrize("path", relative(PURE))
+def test_what_is_wanted_follows_from_what_was_observed_and_from_nothing_else(path: str) -> None:
+    assert surprises((ROOT / path).read_text()) == []
+
+
 @pytest.mark.parametrize("name", ["requirements.lock", "bench/kopf.lock"])
 def test_a_lock_names_no_place_to_download_from(name: str) -> None:
     lock = (ROOT / name).read_text()

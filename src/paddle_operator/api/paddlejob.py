@@ -14,6 +14,7 @@ from paddle_operator.api.references import ObjectReference
 
 # "JOB-worker-9999" is the name of a pod and of its service, which have at most 63 characters.
 LONGEST_NAME = 51
+MOST_REPLICAS = 10000
 ROLE_REPLICAS = " + ".join(f"(has(self.{role}) ? self.{role}.replicas : 0)" for role in ("ps", "worker", "heter"))
 
 
@@ -43,6 +44,7 @@ class PaddleJobPhase(StrEnum):
     PENDING = "Pending"
     STARTING = "Starting"
     RUNNING = "Running"
+    SUSPENDED = "Suspended"
     RESTARTING = "Restarting"
     SCALING = "Scaling"
     ABORTING = "Aborting"
@@ -64,6 +66,13 @@ class PaddleJobMode(StrEnum):
     SINGLE = "Single"
 
 
+class Placement(StrEnum):
+    """Whether a worker must run where its part of the data is cached."""
+
+    REQUIRED = "Required"
+    PREFERRED = "Preferred"
+
+
 class ElasticStatus(StrEnum):
     """What a change of the number of workers has come to."""
 
@@ -74,7 +83,7 @@ class ElasticStatus(StrEnum):
 
 
 class PaddleSchedulingPolicy(Record, frozen=True):
-    """How Volcano schedules the job's pods, all or none."""
+    """How a gang scheduler schedules the job's pods, all or none."""
 
     min_available: Annotated[int | None, doc("Pods that must fit at once; all of them if left out.", minimum=0)] = None
     queue: Annotated[str | None, doc("The Volcano queue to wait in.")] = None
@@ -91,8 +100,21 @@ class SampleSetReference(Record, frozen=True):
     """The SampleSet that a job trains on, and where its pods see it."""
 
     name: Annotated[Label, doc("The SampleSet's name; it must be in the job's namespace.", minLength=1)]
-    mount_path: Annotated[AbsolutePath, doc("The directory of the data in the first container of every pod.")]
-    namespace: Annotated[Label | None, doc("The SampleSet's namespace; the job's if left out.")] = None
+    mount_path: Annotated[AbsolutePath, doc("The directory of the data in the containers of every pod.")]
+    namespace: Annotated[
+        Label | None, doc("The SampleSet's namespace; only the job's own can work, as pods mount claims of their own.")
+    ] = None
+    placement: Annotated[
+        Placement | None,
+        doc(
+            "Whether worker i must run on the node that caches partition i (Required, the default), or does so only"
+            " if there is room (Preferred)."
+        ),
+    ] = None
+    timeout_seconds: Annotated[
+        int | None,
+        doc("Fail the job if the SampleSet is not ready after so many seconds; wait for ever if left out.", minimum=1),
+    ] = None
 
 
 class Role(Record, frozen=True):
@@ -106,7 +128,7 @@ class Role(Record, frozen=True):
     )
 
     replicas: Annotated[
-        int, doc("How many pods the role has; leave out a role that has none.", minimum=1, maximum=10000)
+        int, doc("How many pods the role has; leave out a role that has none.", minimum=1, maximum=MOST_REPLICAS)
     ]
     template: Annotated[PodTemplate, doc("The pods to make. The first container is the one that trains.")]
     requests: Annotated[int | None, doc("The fewest replicas that an elastic job goes on with.", minimum=0)] = None
@@ -123,6 +145,7 @@ class PaddleJobSpec(Record, frozen=True):
             f" || self.schedulingPolicy.minAvailable <= {ROLE_REPLICAS}",
             "schedulingPolicy.minAvailable must not be more than the replicas of all roles: the job would never start",
         ),
+        Rule("!has(self.elastic) || has(self.worker)", "an elastic job needs workers: give worker too"),
         Rule(unchanged("intranet"), "intranet cannot change: delete the job and create it anew"),
         Rule(unchanged("sampleSetRef"), "sampleSetRef cannot change: delete the job and create it anew"),
         Rule(
@@ -139,11 +162,14 @@ class PaddleJobSpec(Record, frozen=True):
         ),
     ] = None
     scheduling_policy: Annotated[
-        PaddleSchedulingPolicy | None, doc("How Volcano schedules the job, where the manager runs with it.")
+        PaddleSchedulingPolicy | None, doc("How the job is gang-scheduled, where the manager runs with --scheduling.")
     ] = None
     intranet: Annotated[
         Intranet | None,
-        doc("How pods reach each other: by PodIP (the default), by a Service each, or on the Host's network."),
+        doc(
+            "How pods reach each other: by a DNS name each (the default), by PodIP, by a Service each, or on the Host's"
+            " network."
+        ),
     ] = None
     with_gloo: Annotated[
         int | None,
@@ -156,6 +182,17 @@ class PaddleJobSpec(Record, frozen=True):
     elastic: Annotated[int | None, doc("Any number makes the job elastic: it goes on with more or fewer workers.")] = (
         None
     )
+    backoff_limit: Annotated[
+        int | None,
+        doc("How often the job is started anew, all pods together, after a pod failed (0).", minimum=0, maximum=1000),
+    ] = None
+    active_deadline_seconds: Annotated[
+        int | None, doc("Fail the job if it is not done so many seconds after it was first seen running.", minimum=1)
+    ] = None
+    ttl_seconds_after_finished: Annotated[
+        int | None, doc("Delete the job so many seconds after its end; never if left out.", minimum=0)
+    ] = None
+    suspend: Annotated[bool | None, doc("Stop all pods until this is false again; they then start anew.")] = None
 
 
 class RoleStatus(Record, frozen=True):
@@ -167,7 +204,10 @@ class RoleStatus(Record, frozen=True):
     failed: Annotated[int, doc("Pods that failed.")] = 0
     succeeded: Annotated[int, doc("Pods that ended well.")] = 0
     unknown: Annotated[int, doc("Pods that their node says nothing of.")] = 0
-    refs: Annotated[tuple[ObjectReference, ...], doc("The pods.")] = ()
+    refs: Annotated[tuple[ObjectReference, ...], doc("The pods; of a large role only the first 500.")] = ()
+    completed: Annotated[
+        str, doc("The numbers of the pods that ended well, such as 0-3,7: they are not run again, even if deleted.")
+    ] = ""
 
 
 class PaddleJobStatus(Record, frozen=True):
@@ -181,6 +221,8 @@ class PaddleJobStatus(Record, frozen=True):
     elastic: Annotated[str, doc("What the last change of the number of workers came to.")] = ""
     start_time: Annotated[Timestamp | None, doc("When the job was first seen running.")] = None
     completion_time: Annotated[Timestamp | None, doc("When the job was first seen completed or failed.")] = None
+    restarts: Annotated[int, doc("How often the job was started anew after a pod failed.")] = 0
+    revision: Annotated[str, doc("What its pods were made from; a hash.")] = ""
     observed_generation: Annotated[int, doc("The generation of the spec that this status is about.")] = 0
     conditions: Annotated[
         tuple[Condition, ...],

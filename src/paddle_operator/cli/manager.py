@@ -10,16 +10,18 @@ import click
 
 from paddle_operator.api.manifest import Key
 from paddle_operator.api.names import ANNOTATION_APPLIED, MANAGER
+from paddle_operator.cli.training import training_options
 from paddle_operator.control import health
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.control.manager import Election, Manager, Settings, signals
+from paddle_operator.controllers import paddlejob
+from paddle_operator.desired.paddlejob import snapshot as paddle
 from paddle_operator.kube import config
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.errors import ConfigError
 
 ALL = "*"
-CONTROLLERS: dict[str, Controller] = {}
 
 
 def address(_: click.Context, __: click.Parameter, value: str) -> health.Address | None:
@@ -27,6 +29,11 @@ def address(_: click.Context, __: click.Parameter, value: str) -> health.Address
         return health.parse_address(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
+
+
+def controllers(training: paddle.Settings) -> dict[str, Controller]:
+    """Give all controllers that there are, by name."""
+    return {made.name: made for made in (paddlejob.controller(training),)}
 
 
 @click.command()
@@ -39,6 +46,7 @@ def address(_: click.Context, __: click.Parameter, value: str) -> health.Address
 @click.option("--health-probe-bind-address", "health_at", callback=address, default=":8081", show_default=True)
 @click.option("--kubeconfig", default=None, help="A kubeconfig; without it KUBECONFIG, the pod we are in, the home.")
 @click.option("--verbose", is_flag=True, help="Say more.")
+@training_options
 def manager(  # noqa: PLR0913 one parameter for each option people know from other managers
     *,
     names: str,
@@ -48,6 +56,7 @@ def manager(  # noqa: PLR0913 one parameter for each option people know from oth
     lease_name: str,
     metrics_at: health.Address | None,
     health_at: health.Address | None,
+    training: paddle.Settings,
     kubeconfig: str | None,
     verbose: bool,
 ) -> None:
@@ -55,7 +64,7 @@ def manager(  # noqa: PLR0913 one parameter for each option people know from oth
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
-    chosen = choose(names, CONTROLLERS)
+    chosen = choose(names, controllers(training))
     try:
         reached = config.load(kubeconfig)
         election = Election(Key(lease_namespace or reached.namespace, lease_name), identity()) if leader_elect else None

@@ -1,15 +1,18 @@
 """From changes to keys, from keys to workers: what a controller is, and the loop that runs it."""
 
 import asyncio
+import contextlib
+import functools
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeVar
 
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of
 from paddle_operator.control.caches import Caches
 from paddle_operator.control.metrics import Metrics
-from paddle_operator.control.outcome import Done, Outcome, Terminal
+from paddle_operator.control.outcome import Outcome, Terminal
 from paddle_operator.control.plan import Plan
 from paddle_operator.control.queue import Queue
 from paddle_operator.control.store import Index, Store
@@ -21,6 +24,8 @@ log = logging.getLogger(__name__)
 # Pods of one job change in bursts: one look and one status write for all of it.
 SETTLE = 0.15
 GRACE = 10.0
+WARNINGS_REMEMBERED = 1000
+Value = TypeVar("Value", bound=Hashable)
 
 
 def own_key(manifest: Manifest) -> Iterable[Key]:
@@ -72,40 +77,94 @@ class Controller:
     workers: int = 4
 
 
+@contextlib.contextmanager
+def contained(failed: Callable[[BaseException], None]) -> Iterator[None]:
+    """Hand any failure to `failed` and go on: what one object breaks must not stop the others."""
+    try:
+        yield
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        failed(error)  # something that was waited for is cancelled, not we
+    except Exception as error:  # noqa: BLE001 the one place where nothing may get through
+        failed(error)
+
+
 class Loop:
     def __init__(self, controller: Controller, world: World, metrics: Metrics, queue: Queue | None = None) -> None:
         self.controller = controller
         self.queue = queue or Queue()
         self._world = world
         self._metrics = metrics
+        self._sources: list[tuple[Store, Callable[[Manifest], None]]] = []
+        self._warned: set[tuple[str, Key]] = set()
         metrics.add_controller(controller.name, lambda: self.queue.depth)
 
     def connect(self, caches: Caches) -> None:
-        """Watch what the controller asks for; from now on changes come into the queue."""
+        """Watch what the controller asks for."""
         for trigger in self.controller.triggers:
             store = caches.watch(trigger.kind, trigger.labels)
             for name, index in trigger.indexes.items():
-                store.add_index(name, index)
-            store.listen(self._listener(trigger))
+                store.add_index(name, self._guarded(f"index {name}", index))
+            self._sources.append((store, self._listener(trigger)))
 
     def _listener(self, trigger: Trigger) -> Callable[[Manifest], None]:
+        keys = self._guarded(f"keys of {trigger.kind.plural}", trigger.keys)
+
         def changed(manifest: Manifest) -> None:
-            for key in trigger.keys(manifest):
+            for key in keys(manifest):
                 self.queue.add(key, trigger.settle)
 
         return changed
 
+    def _guarded(
+        self, what: str, function: Callable[[Manifest], Iterable[Value]]
+    ) -> Callable[[Manifest], Iterable[Value]]:
+        """Give nothing for an object that the function cannot read: it runs in the watch, which all depend on."""
+
+        def values(manifest: Manifest) -> Iterable[Value]:
+            found: dict[Value, None] = {}
+            with contained(functools.partial(self._leave_out, what, key_of(manifest))):
+                found |= dict.fromkeys(function(manifest))  # a value that cannot be hashed fails here
+            return list(found)
+
+        return values
+
+    def _leave_out(self, what: str, key: Key, error: BaseException) -> None:
+        """Tell it once for each object, count it each time."""
+        self._metrics.left_out(self.controller.name)
+        if (what, key) in self._warned:
+            return
+        if len(self._warned) >= WARNINGS_REMEMBERED:
+            self._warned.clear()
+        self._warned.add((what, key))
+        log.warning(
+            "object left out controller=%s function=%r key=%s: %s",
+            self.controller.name,
+            what,
+            key,
+            error,
+            exc_info=error,
+        )
+
     async def run(self, stop: asyncio.Event, grace: float = GRACE) -> None:
         """Work until asked to stop; what is in work then may end, but not for longer than `grace`."""
-        workers = [asyncio.create_task(self._work()) for _ in range(self.controller.workers)]
-        try:
+        self._begin()
+        async with asyncio.TaskGroup() as group:
+            workers = [group.create_task(self._work()) for _ in range(self.controller.workers)]
             await stop.wait()
             self.queue.close()
             await asyncio.wait(workers, timeout=grace)
-        finally:
             for worker in workers:
                 worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+
+    def _begin(self) -> None:
+        """Look at all there is, and from now on at what changes; who only waits to lead keeps no keys."""
+        for store, changed in self._sources:
+            store.listen(changed)
+            for manifest in store:
+                changed(manifest)
 
     async def _work(self) -> None:
         while (key := await self.queue.get()) is not None:
@@ -115,23 +174,24 @@ class Loop:
                 self.queue.done(key)
 
     async def _attempt(self, key: Key) -> None:
-        loop = asyncio.get_running_loop()
-        started = loop.time()
-        try:
-            outcome = await self.controller.reconcile(self._world, key)
-        except Exception as error:  # noqa: BLE001 the one place where nothing may get through: the others go on
-            outcome = None
-            self._put_back(key, error)
-        self._metrics.reconciled(self.controller.name, _result(outcome), loop.time() - started)
-        if outcome is None:
-            return
+        started = asyncio.get_running_loop().time()
+        with contained(functools.partial(self._put_back, key, started)):
+            self._finish(key, started, await self.controller.reconcile(self._world, key))
+
+    def _finish(self, key: Key, started: float, outcome: Outcome) -> None:
         self.queue.forget(key)
         if isinstance(outcome, Terminal):
+            self._count("terminal", started)
             log.info("stalled controller=%s key=%s reason=%s", self.controller.name, key, outcome.reason)
+            return
+        self._count("done", started)
+        if outcome.look_again is not None and outcome.look_again <= SETTLE:
+            self.queue.settle(key, outcome.look_again)
         elif outcome.look_again is not None:
             self.queue.add(key, outcome.look_again)
 
-    def _put_back(self, key: Key, error: Exception) -> None:
+    def _put_back(self, key: Key, started: float, error: BaseException) -> None:
+        self._count("error", started)
         delay = self.queue.retry(key)
         self._metrics.retried(self.controller.name)
         # An error of the API server is explained by its words; anything else is a defect, found by its trace.
@@ -142,11 +202,5 @@ class Loop:
             self.controller.name, key, delay, words, exc_info=trace,
         )  # fmt: skip
 
-
-def _result(outcome: Outcome | None) -> str:
-    match outcome:
-        case Done():
-            return "done"
-        case Terminal():
-            return "terminal"
-    return "error"
+    def _count(self, result: str, started: float) -> None:
+        self._metrics.reconciled(self.controller.name, result, asyncio.get_running_loop().time() - started)

@@ -1,19 +1,18 @@
 """Carries out a plan: only what is not so already, the status last and once, then the events."""
 
-import hashlib
+import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TypeVar
 
-import msgspec
-
-from paddle_operator.api.manifest import Key, Manifest, annotations_of, controller_of, key_of, uid_of, version_of
+from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, uid_of, version_of
+from paddle_operator.control.applied import Applied, as_applied, covers
 from paddle_operator.control.conditions import Condition, Truth, with_condition
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
 from paddle_operator.control.store import Store
-from paddle_operator.kube import errors
+from paddle_operator.kube import errors, request
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.events import Recorder
 from paddle_operator.kube.request import Kind
@@ -23,23 +22,20 @@ STALLED = "Stalled"
 FOREIGN = "NameTaken"
 FORBIDDEN = "Forbidden"
 REFUSED = "Refused"
-MOST_REMEMBERED = 50_000
+# One plan gets less than all there is, so that a job of a thousand pods does not keep the others waiting.
+AT_ONCE = 16
+AT_ONCE_PER_PLAN = 8
+# As long as it takes until we see what we made: a status that was left for later is then whole.
+LATER = 0.15
+Write = TypeVar("Write", Apply, Create, Patch, Delete)
 
 
 class ForeignObjectError(Exception):
     """An object of a name that we need belongs to somebody else: it is left alone."""
 
 
-@dataclass(frozen=True)
-class Applied:
-    """What we sent last for an object, and the version it had then."""
-
-    digest: str
-    version: str
-
-
 class Executor:
-    """`mark` is the annotation that says what we applied last; `guard` raises when we may not write any more."""
+    """`mark` is the annotation that says what we applied last."""
 
     def __init__(
         self,
@@ -47,16 +43,14 @@ class Executor:
         stores: Mapping[Kind, Store],
         recorder: Recorder,
         mark: str,
-        guard: Callable[[], None] = lambda: None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._client = client
         self._stores = stores
         self._recorder = recorder
-        self._mark = mark
-        self._guard = guard
         self._clock = clock
-        self._applied: dict[tuple[Kind, Key], Applied] = {}
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._applied = Applied(mark)
 
     async def execute(self, plan: Plan) -> Outcome:
         """Write the status also when something else could not be written: it is what people look at."""
@@ -72,76 +66,107 @@ class Executor:
         except errors.KubeError:
             await self._write_status(plan.status, terminal)
             raise
+        if plan.status_later and terminal is None:
+            return Done(min(LATER, plan.requeue_after or LATER))
         await self._write_status(plan.status, terminal)
         for event in plan.events:
             self._recorder.record(event)
         return terminal or Done(plan.requeue_after)
 
     async def _write_objects(self, plan: Plan) -> None:
-        for patch in plan.patch:
-            await self._patch(patch)
-        for apply in plan.apply:
-            await self._apply(apply)
-        for create in plan.create:
-            await self._create(create)
-        for delete in plan.delete:
-            await self._delete(delete)
+        await self._write_all(self._patch, plan.patch)
+        await self._write_all(self._apply, [apply for apply in plan.apply if not self._is_applied(apply)])
+        await self._write_all(self._create, [create for create in plan.create if not self._is_there(create)])
+        await self._write_all(self._delete, plan.delete)
+
+    async def _write_all(self, write: Callable[[Write], Awaitable[None]], wanted: Sequence[Write]) -> None:
+        """Write them side by side; one that fails keeps no other from being written, and all end before it is told."""
+        slots = asyncio.Semaphore(AT_ONCE_PER_PLAN)
+
+        async def one(item: Write) -> None:
+            async with slots, self._slots:
+                await write(item)
+
+        results = await asyncio.gather(*map(one, wanted), return_exceptions=True)
+        if failures := [result for result in results if result is not None]:
+            raise most_telling(failures)
+
+    def _is_applied(self, apply: Apply) -> bool:
+        observed = self._cached(apply.kind, key_of(apply.manifest))
+        if observed is None or not self._is_ours(observed, apply.manifest):
+            return False
+        return self._applied.holds(apply.kind, observed, apply.manifest)
+
+    def _is_there(self, create: Create) -> bool:
+        observed = self._cached(create.kind, key_of(create.manifest))
+        return observed is not None and self._is_ours(observed, create.manifest)
 
     async def _patch(self, patch: Patch) -> None:
         observed = self._cached(patch.kind, patch.key)
         if observed is not None and covers(observed, patch.change):
             return
-        self._guard()
-        self._learn(patch.kind, await self._client.patch(patch.kind, patch.key, patch.change))
+        change = with_metadata(patch.change, patch.preconditions.body)
+        self._learn(patch.kind, await self._client.patch(patch.kind, patch.key, change))
         _log_change("patched", patch.kind, patch.key)
 
     async def _apply(self, apply: Apply) -> None:
         kind, key = apply.kind, key_of(apply.manifest)
-        digest = digest_of(apply.manifest)
-        observed = self._cached(kind, key) or await self._fetched(kind, key)
-        if observed is not None:
-            self._refuse_foreign(kind, observed, apply.manifest)
-            if self._is_applied(kind, observed, apply.manifest, digest):
-                return
-        self._guard()
-        written = await self._client.apply(kind, marked(apply.manifest, self._mark, digest))
-        if len(self._applied) >= MOST_REMEMBERED:
-            self._applied.clear()
-        self._applied[kind, key] = Applied(digest, version_of(written))
+        observed = self._cached(kind, key) if kind in self._stores else await self._fetched(kind, key)
+        observed = observed or await self._make(kind, apply.manifest)
+        self._refuse_foreign(kind, observed, apply.manifest)
+        if self._applied.holds(kind, observed, apply.manifest):
+            return
+        await self._take_over(kind, observed)
+        # Should somebody else have put another one in its place meanwhile, this is a conflict.
+        marked = self._applied.marked(apply.manifest)
+        written = await self._client.apply(kind, with_metadata(marked, {"uid": uid_of(observed)}))
+        self._applied.note(kind, written, apply.manifest)
         self._learn(kind, written)
         _log_change("applied", kind, key)
 
-    def _is_applied(self, kind: Kind, observed: Manifest, manifest: Manifest, digest: str) -> bool:
-        """Tell whether applying would change nothing: the values are there, and nothing is left of what we gave up."""
-        if self._applied.get((kind, key_of(observed))) == Applied(digest, version_of(observed)):
-            return True  # the server may write a value in another form than we sent
-        return annotations_of(observed).get(self._mark) == digest and covers(observed, manifest)
-
     async def _create(self, create: Create) -> None:
         kind, key = create.kind, key_of(create.manifest)
-        if (observed := self._cached(kind, key)) is not None:
-            self._refuse_foreign(kind, observed, create.manifest)
-            return
-        self._guard()
+        observed = self._cached(kind, key) or await self._make(kind, create.manifest)
+        self._refuse_foreign(kind, observed, create.manifest)
+
+    async def _make(self, kind: Kind, manifest: Manifest) -> Manifest:
+        """Make an object that we do not know of, and give what is there then: it may be somebody else's.
+
+        To apply it at once would take over what others have made, since a watch for our labels does not show it.
+        """
+        key = key_of(manifest)
         try:
-            await self._client.create(kind, marked(create.manifest, self._mark, digest_of(create.manifest)))
+            written = await self._client.create(kind, self._applied.marked(manifest))
         except errors.AlreadyExistsError:
-            if (observed := await self._fetched(kind, key)) is not None:
-                self._refuse_foreign(kind, observed, create.manifest)
-            return
+            if (observed := await self._fetched(kind, key)) is None:
+                raise  # it went meanwhile, and nobody may ever tell us of that
+            return observed
         _log_change("created", kind, key)
+        return written
+
+    async def _take_over(self, kind: Kind, observed: Manifest) -> None:
+        """Let the fields that we set when we made the object count as applied: else those we give up would stay."""
+        live = await self._fetched(kind, key_of(observed))
+        entries = None if live is None else as_applied(live, self._client.field_manager)
+        if live is None or entries is None:
+            return
+        change = {"metadata/managedFields": entries, "metadata/resourceVersion": version_of(live)}
+        operations = [{"op": "replace", "path": f"/{path}", "value": value} for path, value in change.items()]
+        await self._client.patch(kind, key_of(observed), operations)
 
     async def _delete(self, delete: Delete) -> None:
-        self._guard()
         try:
-            await self._client.delete(delete.kind, delete.key, delete.preconditions, delete.propagation)
+            await self._client.send(
+                request.delete(delete.kind, delete.key, delete.preconditions, delete.propagation, delete.grace_seconds)
+            )
         except errors.NotFoundError:
             return
         except errors.ConflictError:
-            if delete.preconditions.resource_version:
+            observed = await self._fetched(delete.kind, delete.key)
+            if observed is not None and delete.preconditions.uid in ("", uid_of(observed)):
                 raise
             return  # another uid: the one we meant is gone
-        self._applied.pop((delete.kind, delete.key), None)
+        self._applied.forget(delete.kind, delete.key)
         _log_change("deleted", delete.kind, delete.key)
 
     async def _write_status(self, wanted: Status | None, terminal: Terminal | None) -> None:
@@ -152,19 +177,30 @@ class Executor:
         observed = self._cached(wanted.kind, key) or wanted.observed
         if uid_of(observed) != uid_of(wanted.observed) or (observed.get("status") or {}) == status:
             return
-        # The uid keeps a new object of the same name from getting this one's status.
-        metadata = {"name": key.name, "uid": uid_of(wanted.observed)}
-        if key.namespace:
-            metadata["namespace"] = key.namespace
-        self._guard()
-        try:
-            written = await self._client.apply(
-                wanted.kind, {"metadata": metadata, "status": status}, subresource="status"
-            )
-        except errors.NotFoundError:
+        written = await self._apply_status(wanted.kind, observed, status)
+        if written is None:
             return
         self._learn(wanted.kind, written)
         _log_change("status written", wanted.kind, key)
+
+    async def _apply_status(self, kind: Kind, observed: Manifest, status: Manifest) -> Manifest | None:
+        """Write it to this very object: a version is the only precondition that the server knows here."""
+        key, uid = key_of(observed), uid_of(observed)
+        place = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+        for last in (False, False, True):
+            metadata = {**place, "resourceVersion": version_of(observed)}
+            try:
+                return await self._client.apply(kind, {"metadata": metadata, "status": status}, subresource="status")
+            except errors.NotFoundError:
+                return None
+            except errors.ConflictError:
+                found = await self._fetched(kind, key)
+                if found is None or uid_of(found) != uid:
+                    return None
+                if last:
+                    raise
+                observed = found
+        return None
 
     def _cached(self, kind: Kind, key: Key) -> Manifest | None:
         store = self._stores.get(kind)
@@ -180,16 +216,22 @@ class Executor:
         if kind in self._stores:
             self._stores[kind].refresh(written)
 
-    def _refuse_foreign(self, kind: Kind, observed: Manifest, wanted: Manifest) -> None:
+    def _is_ours(self, observed: Manifest, wanted: Manifest) -> bool:
         owner, wanted_owner = controller_of(observed), controller_of(wanted)
         if wanted_owner is None:
-            ours = owner is None and self._mark in annotations_of(observed)
-        else:
-            ours = owner is not None and owner["uid"] == wanted_owner["uid"]
-        if not ours:
+            return owner is None and self._applied.marks(observed)
+        return owner is not None and owner["uid"] == wanted_owner["uid"]
+
+    def _refuse_foreign(self, kind: Kind, observed: Manifest, wanted: Manifest) -> None:
+        if not self._is_ours(observed, wanted):
             raise ForeignObjectError(
                 f"{kind.kind} {key_of(observed)} exists and is not ours: rename or delete it, or choose another name"
             )
+
+
+def most_telling(failures: Sequence[BaseException]) -> BaseException:
+    """Give the first in the order of the plan; what ends all trying counts only when nothing else is to be tried."""
+    return next((failure for failure in failures if not isinstance(failure, errors.InvalidError)), failures[0])
 
 
 def in_the_way(error: Exception) -> Terminal:
@@ -209,22 +251,8 @@ def explained(wanted: Status, terminal: Terminal | None, now: datetime) -> Manif
     return {**wanted.status, "conditions": kept} if kept or conditions else wanted.status
 
 
-def digest_of(manifest: Manifest) -> str:
-    return hashlib.sha256(msgspec.json.encode(manifest, order="sorted")).hexdigest()[:16]
-
-
-def marked(manifest: Manifest, mark: str, digest: str) -> Manifest:
-    metadata = manifest["metadata"]
-    return {**manifest, "metadata": {**metadata, "annotations": {**annotations_of(manifest), mark: digest}}}
-
-
-def covers(observed: object, wanted: object) -> bool:
-    """Tell whether all that is wanted is there; fields that others set do not matter, list items do."""
-    if isinstance(wanted, dict):
-        return isinstance(observed, dict) and all(covers(observed.get(name), value) for name, value in wanted.items())
-    if isinstance(wanted, list):
-        return isinstance(observed, list) and len(observed) == len(wanted) and all(map(covers, observed, wanted))
-    return observed == wanted
+def with_metadata(manifest: Manifest, fields: Manifest) -> Manifest:
+    return {**manifest, "metadata": {**manifest.get("metadata", {}), **fields}} if fields else manifest
 
 
 def _log_change(what: str, kind: Kind, key: Key) -> None:

@@ -17,6 +17,11 @@ log = logging.getLogger(__name__)
 LEASES = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 
 
+def clock_that_never_sleeps() -> float:
+    """Count the time that the machine was suspended too: the lease runs out meanwhile."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))  # not on every system
+
+
 class LeadershipLostError(Exception):
     """The lease could not be renewed in time: this manager must not write any more."""
 
@@ -37,7 +42,7 @@ class Elector:
         key: Key,
         identity: str,
         timing: Timing | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = clock_that_never_sleeps,
     ) -> None:
         self.identity = identity
         self._client = client
@@ -53,7 +58,7 @@ class Elector:
         return self._clock() < self._renewed_at + self._timing.renew_deadline
 
     def check(self) -> None:
-        """Raise if we may not act; asked before every write, since a paused process wakes up late."""
+        """Raise if we may not act."""
         if not self.holds:
             raise LeadershipLostError(f"{self.identity} no longer holds the lease {self._key}")
 
@@ -82,9 +87,10 @@ class Elector:
         try:
             async with asyncio.timeout(self._timing.retry_period):
                 lease = await self._client.get(LEASES, self._key)
-                if lease["spec"].get("holderIdentity") == self.identity:
-                    lease["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": timestamp()}
-                    await self._client.replace(LEASES, lease)
+                spec = lease.get("spec") or {}
+                if spec.get("holderIdentity") == self.identity:
+                    freed = {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": timestamp()}
+                    await self._client.replace(LEASES, {**lease, "spec": {**spec, **freed}})
         except (errors.KubeError, TimeoutError) as error:
             log.warning("lease not released lease=%s: %s", self._key, error)
 

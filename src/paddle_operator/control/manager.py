@@ -56,8 +56,10 @@ class Manager:
         if settings.election is not None:
             election = settings.election
             self._elector = Elector(client, election.lease, election.identity, election.timing)
-        executor = Executor(client, self.caches.stores, self._recorder, settings.mark, self._check_leadership)
-        world = World(client, self.caches.stores, executor.execute, lambda: datetime.now(UTC))
+        # Asked before each sending, also of what is sent again: a paused process wakes up late.
+        leading = client.guarded(self._check_leadership)
+        executor = Executor(leading, self.caches.stores, self._recorder, settings.mark)
+        world = World(leading, self.caches.stores, executor.execute, lambda: datetime.now(UTC))
         self.loops = [Loop(controller, world, self.metrics) for controller in controllers]
         for loop in self.loops:
             loop.connect(self.caches)
@@ -105,6 +107,7 @@ class Manager:
         try:
             await asyncio.wait([working, keeping], return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
+                keeping.result()
                 raise LeadershipLostError(
                     f"the lease {self._settings.election and self._settings.election.lease} is lost"
                 )

@@ -20,6 +20,12 @@ class Metrics:
         self._retries = Counter(
             "controller_retries", "Keys put back after a failure", ["controller"], registry=self.registry
         )
+        self._left_out = Counter(
+            "controller_objects_left_out",
+            "Objects that a controller's own function could not read",
+            ["controller"],
+            registry=self.registry,
+        )
         self._depth = Gauge(
             "controller_queue_depth", "Keys that are due and wait", ["controller"], registry=self.registry
         )
@@ -34,6 +40,7 @@ class Metrics:
     def add_controller(self, name: str, depth: Callable[[], float]) -> None:
         self._depth.labels(name).set_function(depth)
         self._retries.labels(name)
+        self._left_out.labels(name)
 
     def reconciled(self, controller: str, result: str, seconds: float) -> None:
         self._reconciles.labels(controller, result).inc()
@@ -41,6 +48,9 @@ class Metrics:
 
     def retried(self, controller: str) -> None:
         self._retries.labels(controller).inc()
+
+    def left_out(self, controller: str) -> None:
+        self._left_out.labels(controller).inc()
 
     def watch_restarted(self, plural: str) -> None:
         self._restarts.labels(plural).inc()

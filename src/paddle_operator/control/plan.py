@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
-from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
+from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of, version_of
 from paddle_operator.control.outcome import Terminal
 from paddle_operator.kube.events import Event
 from paddle_operator.kube.request import Kind, Preconditions, Propagation
+
+NONE = Preconditions()
 
 
 @dataclass(frozen=True)
@@ -26,25 +28,32 @@ class Create:
 
 @dataclass(frozen=True)
 class Patch:
-    """A few fields of an object that is not made by us: finalizers, annotations."""
+    """A few fields of an object that is not made by us. A list is written whole: say on which version it is based."""
 
     kind: Kind
     key: Key
     change: Manifest
+    preconditions: Preconditions = NONE
+
+    @classmethod
+    def of(cls, kind: Kind, observed: Manifest, change: Manifest) -> "Patch":
+        """Change this very version, so that no finalizer that somebody else adds meanwhile is lost."""
+        return cls(kind, key_of(observed), change, Preconditions(resource_version=version_of(observed)))
 
 
 @dataclass(frozen=True)
 class Delete:
-    """Remove this very object, and no later one of its name."""
+    """Remove this very object, and no later one of its name; a pod with 0 seconds of grace goes though it may run."""
 
     kind: Kind
     key: Key
     preconditions: Preconditions
     propagation: Propagation = Propagation.BACKGROUND
+    grace_seconds: int | None = None
 
     @classmethod
-    def of(cls, kind: Kind, observed: Manifest, propagation: Propagation = Propagation.BACKGROUND) -> "Delete":
-        return cls(kind, key_of(observed), Preconditions(uid_of(observed)), propagation)
+    def of(cls, kind: Kind, observed: Manifest, grace_seconds: int | None = None) -> "Delete":
+        return cls(kind, key_of(observed), Preconditions(uid_of(observed)), grace_seconds=grace_seconds)
 
 
 @dataclass(frozen=True)
@@ -58,13 +67,18 @@ class Status:
 
 @dataclass(frozen=True)
 class Plan:
-    """Written in this order. `terminal` says that no later plan will do better until somebody changes something."""
+    """Line by line, what is in one line side by side. `terminal`: only somebody's change makes a later plan better.
+
+    `status_later`: what is made here brings us back at once, so the status and the events are left to that look, unless
+    something fails.
+    """
 
     patch: tuple[Patch, ...] = ()
     apply: tuple[Apply, ...] = ()
     create: tuple[Create, ...] = ()
     delete: tuple[Delete, ...] = ()
     status: Status | None = None
+    status_later: bool = False
     events: tuple[Event, ...] = ()
     requeue_after: float | None = None
     terminal: Terminal | None = None

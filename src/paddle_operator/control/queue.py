@@ -48,6 +48,11 @@ class Queue:
             timer.cancel()
         self._timers[key] = loop.call_later(after, self.add, key)
 
+    def settle(self, key: Key, after: float) -> None:
+        """Ask for the key to be looked at then, and what was asked for while it was in work to wait until then."""
+        self._again.discard(key)
+        self.add(key, after)
+
     def due_in(self, key: Key) -> float | None:
         """Give the seconds until the key is due; 0 if it is, nothing if nobody asked."""
         if key in self._waiting or key in self._again:

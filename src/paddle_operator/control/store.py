@@ -30,7 +30,9 @@ class Store:
         self._indexes = dict(indexes or {})
         self._objects: dict[Key, Manifest] = {}
         self._entries: dict[str, dict[str, set[Key]]] = {name: defaultdict(set) for name in self._indexes}
+        self._filed: dict[Key, list[tuple[str, str]]] = {}
         self._listeners: list[Listener] = []
+        self._unheard: set[Key] = set()
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -48,9 +50,9 @@ class Store:
     def add_index(self, name: str, index: Index) -> None:
         self._indexes[name] = index
         self._entries[name] = defaultdict(set)
-        for key, manifest in self._objects.items():
-            for value in index(manifest):
-                self._entries[name][value].add(key)
+        for key, filed in self._filed.items():
+            filed[:] = [(other, value) for other, value in filed if other != name]
+            self._file(key, name)
 
     def listen(self, listener: Listener) -> None:
         """Be told of each object that changed: as it was, as it is, and as it was when it went."""
@@ -60,8 +62,9 @@ class Store:
         """Take these as all there are; listeners hear of it only when all are in."""
         before = self._objects
         wanted = {key_of(manifest): manifest for manifest in items}
-        changed = [key for key in before.keys() | wanted.keys() if _differs(before.get(key), wanted.get(key))]
-        heard = [(before.get(key), wanted.get(key)) for key in sorted(changed)]
+        changed = {key for key in before.keys() | wanted.keys() if _differs(before.get(key), wanted.get(key))}
+        heard = [(before.get(key), wanted.get(key)) for key in sorted(changed | self._unheard)]
+        self._unheard.clear()
         for was, now in heard:
             self._set(was, now)
         for was, now in heard:
@@ -71,13 +74,15 @@ class Store:
         was = self._objects.get(key_of(manifest))
         if was is not None and is_older(manifest, was):
             return
+        self._unheard.discard(key_of(manifest))
         self._set(was, manifest)
         self._tell(was, manifest)
 
     def remove(self, manifest: Manifest) -> None:
         was = self._objects.get(key_of(manifest))
-        if was is not None:
-            self._set(was, None)
+        self._unheard.discard(key_of(manifest))
+        if was is not None and (uid_of(was) == uid_of(manifest) or not _precedes(manifest, was)):
+            self._set(was, None)  # and not when it is an earlier object of this name that went
         self._tell(was, manifest)
 
     def refresh(self, manifest: Manifest) -> None:
@@ -85,26 +90,31 @@ class Store:
         was = self._objects.get(key_of(manifest))
         if was is not None and uid_of(was) == uid_of(manifest) and not is_older(manifest, was):
             self._set(was, manifest)
+            # It may bring a change by somebody else along, of which nobody was told yet.
+            self._unheard.add(key_of(manifest))
 
     def _set(self, was: Manifest | None, now: Manifest | None) -> None:
         if was is not None:
-            self._move(was, present=False)
-            del self._objects[key_of(was)]
+            self._forget(key_of(was))
         if now is not None:
-            self._objects[key_of(now)] = now
-            self._move(now, present=True)
+            key = key_of(now)
+            self._objects[key], self._filed[key] = now, []
+            for name in self._indexes:
+                self._file(key, name)
 
-    def _move(self, manifest: Manifest, *, present: bool) -> None:
-        key = key_of(manifest)
-        for name, index in self._indexes.items():
-            for value in index(manifest):
-                keys = self._entries[name][value]
-                if present:
-                    keys.add(key)
-                else:
-                    keys.discard(key)
-                    if not keys:
-                        del self._entries[name][value]
+    def _file(self, key: Key, name: str) -> None:
+        for value in self._indexes[name](self._objects[key]):
+            self._entries[name][value].add(key)
+            self._filed[key].append((name, value))
+
+    def _forget(self, key: Key) -> None:
+        """Go by what was noted, not by what the index says now: it may have changed its mind."""
+        del self._objects[key]
+        for name, value in self._filed.pop(key):
+            keys = self._entries[name][value]
+            keys.discard(key)
+            if not keys:
+                del self._entries[name][value]
 
     def _tell(self, *manifests: Manifest | None) -> None:
         for manifest in manifests:
@@ -115,9 +125,11 @@ class Store:
 
 def is_older(manifest: Manifest, than: Manifest) -> bool:
     """Compare two states of one object; versions that are no numbers cannot be compared."""
-    if uid_of(manifest) != uid_of(than):
-        return False
-    first, second = version_of(manifest), version_of(than)
+    return uid_of(manifest) == uid_of(than) and _precedes(manifest, than)
+
+
+def _precedes(manifest: Manifest, other: Manifest) -> bool:
+    first, second = version_of(manifest), version_of(other)
     return first.isdecimal() and second.isdecimal() and int(first) < int(second)
 
 

@@ -3,8 +3,6 @@
 import base64
 import binascii
 import os
-import ssl
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ import yaml
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.kube.credentials import Credentials, Exec, Fixed, Plugin, TokenFile
 from paddle_operator.kube.errors import ConfigError
+from paddle_operator.kube.tls import Material, Pair, Tls
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -23,7 +22,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 class Config:
     server: str
     credentials: Credentials
-    tls: ssl.SSLContext | None = None
+    tls: Tls | None = None
     tls_server_name: str | None = None
     namespace: str = "default"
 
@@ -49,7 +48,7 @@ def in_cluster(environment: Mapping[str, str], account: Path = SERVICE_ACCOUNT) 
     return Config(
         server,
         TokenFile(account / "token", time.monotonic),
-        tls_context(authority.read_text()),
+        Tls(lambda: Material(_text(authority, "ca.crt")), [authority], time.monotonic),
         namespace=namespace.read_text().strip() if namespace.exists() else "default",
     )
 
@@ -80,36 +79,44 @@ class _Entry:
 
     def text(self, name: str) -> str:
         """Give what is in the entry itself, in base64, or in the file it names; empty if neither."""
-        try:
-            if data := self.content.get(f"{name}-data"):
+        data, path = self.content.get(f"{name}-data"), self.path(name)
+        if data:
+            try:
                 return base64.b64decode(data, validate=True).decode()
-            return (self.folder / self.content[name]).read_text() if self.content.get(name) else ""
-        except OSError as error:
-            raise ConfigError(f"{name} {self.content[name]} cannot be read: {error.strerror}") from error
-        except (binascii.Error, UnicodeDecodeError) as error:
-            raise ConfigError(f"{name}-data in the kubeconfig is not base64 text") from error
+            except (binascii.Error, UnicodeDecodeError) as error:
+                raise ConfigError(f"{name}-data in the kubeconfig is not base64 text") from error
+        return _text(path, name) if path else ""
+
+    def path(self, name: str) -> Path | None:
+        """Give the file that counts, if it is one: what is in the entry itself stands before it."""
+        named = self.content.get(name)
+        return self.folder / named if named and not self.content.get(f"{name}-data") else None
 
 
 def _config(context: Manifest, cluster: _Entry, user: _Entry) -> Config:
     server = str(cluster.content.get("server") or "").rstrip("/")
     if not server.startswith(("https://", "http://")):
         raise ConfigError(f"the kubeconfig's server {server!r} is no address: it starts with https://")
-    authority = cluster.text("certificate-authority")
-    verified = not cluster.content.get("insecure-skip-tls-verify", False)
-    tls = tls_context(authority, verified=verified)
-    if certificate := user.text("client-certificate"):
-        load_certificate(tls, certificate, user.text("client-key"))
-
-    def with_certificate(certificate: str, key: str) -> ssl.SSLContext:
-        return load_certificate(tls_context(authority, verified=verified), certificate, key)
-
+    tls = _tls(cluster, user)
     return Config(
         server,
-        Exec(_plugin(user, cluster), with_certificate, time.time) if user.content.get("exec") else _fixed(user),
+        Exec(_plugin(user, cluster), time.time) if user.content.get("exec") else _fixed(user),
         tls if server.startswith("https:") else None,
         cluster.content.get("tls-server-name"),
         context.get("namespace") or "default",
     )
+
+
+def _tls(cluster: _Entry, user: _Entry) -> Tls:
+    verified = not cluster.content.get("insecure-skip-tls-verify", False)
+
+    def read() -> Material:
+        certificate = user.text("client-certificate")
+        pair = Pair(certificate, user.text("client-key")) if certificate else None
+        return Material(cluster.text("certificate-authority"), pair, verified)
+
+    named = [cluster.path("certificate-authority"), user.path("client-certificate"), user.path("client-key")]
+    return Tls(read, [path for path in named if path is not None], time.monotonic)
 
 
 def _fixed(user: _Entry) -> Credentials:
@@ -140,30 +147,16 @@ def _plugin(user: _Entry, cluster: _Entry) -> Plugin:
     )
 
 
-def tls_context(authority: str, *, verified: bool = True) -> ssl.SSLContext:
+def _text(path: Path, name: str) -> str:
     try:
-        context = ssl.create_default_context(cadata=authority or None)
-    except ssl.SSLError as error:
-        raise ConfigError(f"the cluster's certificate authority is not a certificate: {error.reason}") from error
-    # Python 3.13 asks for extensions that the authorities of many clusters do not carry.
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    if not verified:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
-
-
-def load_certificate(context: ssl.SSLContext, certificate: str, key: str) -> ssl.SSLContext:
-    """Give the context our certificate; `ssl` reads it from files only, so it is in one for a moment."""
-    with tempfile.TemporaryDirectory(prefix="kube-") as folder:
-        pair = Path(folder, "pair.pem")
-        pair.touch(mode=0o600)
-        pair.write_text(f"{certificate}\n{key}\n")
-        try:
-            context.load_cert_chain(pair)
-        except ssl.SSLError as error:
-            raise ConfigError(f"the client certificate and its key are not a pair: {error.reason}") from error
-    return context
+        text = path.read_text()
+    except OSError as error:
+        raise ConfigError(f"{name} {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name} {path} is not text") from error
+    if not text.strip():  # no authority at all would mean to trust all that this machine trusts
+        raise ConfigError(f"{name} {path} is empty")
+    return text
 
 
 def _read(path: Path) -> Manifest:

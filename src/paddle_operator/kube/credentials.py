@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +11,7 @@ from typing import Protocol
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.kube.errors import ConfigError
+from paddle_operator.kube.tls import Pair
 
 EXEC_TIMEOUT = 60.0
 EARLY = 30.0
@@ -20,10 +20,10 @@ REREAD = 60.0
 
 @dataclass(frozen=True)
 class Proof:
-    """What goes with one request: a header, or a TLS context with a client certificate."""
+    """What goes with one request: a header, or the certificate of its connection."""
 
     token: str = field(default="", repr=False)
-    tls: ssl.SSLContext | None = None
+    pair: Pair | None = None
 
     @property
     def headers(self) -> dict[str, str]:
@@ -39,7 +39,7 @@ class Credentials(Protocol):
 
 @dataclass(frozen=True)
 class Fixed:
-    """A token that never changes, or none: the TLS context may hold a certificate."""
+    """A token that never changes, or none: there may be a certificate for the connection."""
 
     token: str = field(default="", repr=False)
 
@@ -96,14 +96,8 @@ class Plugin:
 class Exec:
     """Runs the plug-in when there is no proof yet, when it is about to expire, or when it was refused."""
 
-    def __init__(
-        self,
-        plugin: Plugin,
-        with_certificate: Callable[[str, str], ssl.SSLContext],
-        wall_clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, plugin: Plugin, wall_clock: Callable[[], float]) -> None:
         self._plugin = plugin
-        self._with_certificate = with_certificate
         self._wall_clock = wall_clock
         self._proof: Proof | None = None
         self._expires = float("inf")
@@ -113,17 +107,11 @@ class Exec:
         async with self._lock:
             if self._proof is None or self._wall_clock() >= self._expires - EARLY:
                 status = parse_exec_credential(await self._run(), self._plugin)
-                self._proof = self._proof_of(status)
-                self._expires = expiry(status)
+                self._proof, self._expires = proof_of(status), expiry(status)
             return self._proof
 
     def invalidate(self) -> None:
         self._proof = None
-
-    def _proof_of(self, status: Manifest) -> Proof:
-        certificate, key = status.get("clientCertificateData"), status.get("clientKeyData")
-        tls = self._with_certificate(certificate, key) if certificate and key else None
-        return Proof(status.get("token", ""), tls)
 
     async def _run(self) -> bytes:
         program = self._plugin.command[0]
@@ -163,6 +151,11 @@ def parse_exec_credential(output: bytes, plugin: Plugin) -> Manifest:
     if not isinstance(status, dict) or not (status.get("token") or status.get("clientCertificateData")):
         raise ConfigError(f"the credential plug-in {plugin.command[0]} gave neither a token nor a certificate")
     return status
+
+
+def proof_of(status: Manifest) -> Proof:
+    certificate, key = status.get("clientCertificateData"), status.get("clientKeyData")
+    return Proof(status.get("token") or "", Pair(certificate, key or "") if certificate else None)
 
 
 def expiry(status: Manifest) -> float:

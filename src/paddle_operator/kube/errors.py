@@ -24,7 +24,7 @@ class ApiError(KubeError):
 
     def __init__(self, status: Manifest, retry_after: float | None = None) -> None:
         self.status = status
-        self.code = int(status.get("code") or 0)
+        self.code = code_of(status)
         self.reason = str(status.get("reason") or "Unknown")
         self.message = str(status.get("message") or "")[:LONGEST_MESSAGE]
         self.retry_after = retry_after
@@ -56,6 +56,10 @@ class GoneError(ApiError):
 
 class InvalidError(ApiError):
     """The object breaks its schema or a rule; sending it again cannot help."""
+
+
+class NotRunningError(ApiError):
+    """The container that a command is for does not run: not yet, or no longer."""
 
 
 class TooManyRequestsError(ApiError): ...
@@ -93,9 +97,22 @@ BY_CODE: dict[int, type[ApiError]] = {
 }
 
 
+def code_of(status: Manifest) -> int:
+    code = status.get("code")
+    return code if isinstance(code, int) else 0
+
+
 def from_status(status: Manifest, retry_after: float | None = None) -> ApiError:
     """Choose by reason; by code where the answer comes from something in between that gives no reason."""
-    code = int(status.get("code") or 0)
+    code = code_of(status)
     otherwise = ServerError if code >= HTTPStatus.INTERNAL_SERVER_ERROR else ApiError
     kind = BY_REASON.get(str(status.get("reason")), BY_CODE.get(code, otherwise))
+    if kind is InvalidError and _is_another(status):
+        kind = ConflictError
     return kind(status, retry_after)
+
+
+def _is_another(status: Manifest) -> bool:
+    """Tell a write meant for an earlier object of the same name: the API server calls it invalid."""
+    causes = (status.get("details") or {}).get("causes") or []
+    return {cause.get("field") for cause in causes} == {"metadata.uid"}

@@ -18,7 +18,9 @@ log = logging.getLogger(__name__)
 EVENTS = Kind("", "v1", "events", "Event")
 MOST_WAITING = 1000
 MOST_REMEMBERED = 4000
+# In bytes, as the API server counts them.
 LONGEST_MESSAGE = 1024
+LONGEST_REASON = 128
 LONGEST_NAME = 200
 
 
@@ -38,8 +40,8 @@ class Event:
     def name(self) -> str:
         """Give the name that the same event has every time."""
         said = "\0".join((uid_of(self.about), self.type, self.reason, self.message))
-        digest = hashlib.sha256(said.encode()).hexdigest()[:16]
-        return f"{self.about['metadata']['name'][:LONGEST_NAME]}.{digest}"
+        digest = hashlib.sha256(said.encode(errors="replace")).hexdigest()[:16]
+        return f"{key_of(self.about).name[:LONGEST_NAME].rstrip('-.')}.{digest}"
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ class Recorder:
         if waiting is not None:
             self._waiting[event.name] = replace(waiting, count=waiting.count + 1, last=now)
         elif len(self._waiting) < MOST_WAITING:
-            self._waiting[event.name] = Series(event, 1, now, now)
+            # Of the object only its address is kept: it may be large, and gone long before its event is forgotten.
+            self._waiting[event.name] = Series(replace(event, about=outline(event.about)), 1, now, now)
         self._wake.set()
 
     async def run(self) -> None:
@@ -87,12 +90,13 @@ class Recorder:
                 log.debug("event lost reason=%s: %s", series.event.reason, error)
 
     async def _write(self, name: str, series: Series) -> None:
-        known = self._written.pop(name, None)
+        known = self._written.get(name)
         if known is not None:
             series = replace(series, count=known.count + series.count, first=known.first)
         if known is None or not await self._raise_count(name, series):
-            await self._create(name, series)
+            series = await self._create(name, series)
         self._written[name] = series
+        self._written.move_to_end(name)
         if len(self._written) > MOST_REMEMBERED:
             self._written.popitem(last=False)
 
@@ -104,30 +108,39 @@ class Recorder:
             return False  # the API server forgets events after an hour
         return True
 
-    async def _create(self, name: str, series: Series) -> None:
+    async def _create(self, name: str, series: Series) -> Series:
         try:
             await self._client.create(EVENTS, manifest(name, series, self._component))
         except errors.AlreadyExistsError:  # written before we were started again
+            present = await self._client.get(EVENTS, Key(namespace_of(series.event.about), name))
+            series = replace(series, count=series.count + (present.get("count") or 0))
             await self._raise_count(name, series)
+        return series
 
 
 def namespace_of(about: Manifest) -> str:
     return key_of(about).namespace or "default"
 
 
+def outline(about: Manifest) -> Manifest:
+    fields = ("namespace", "name", "uid", "resourceVersion")
+    metadata = {field: about["metadata"][field] for field in fields if field in about["metadata"]}
+    return {"apiVersion": about["apiVersion"], "kind": about["kind"], "metadata": metadata}
+
+
+def shortened(text: str, longest: int) -> str:
+    """Cut to so many bytes, between letters."""
+    return text.encode(errors="replace")[:longest].decode(errors="ignore")
+
+
 def manifest(name: str, series: Series, component: str) -> Manifest:
-    event = series.event
-    about = event.about["metadata"]
+    event, about = series.event, outline(series.event.about)
     return {
-        "metadata": {"name": name, "namespace": namespace_of(event.about)},
-        "involvedObject": {
-            "apiVersion": event.about["apiVersion"],
-            "kind": event.about["kind"],
-            **{field: about[field] for field in ("namespace", "name", "uid", "resourceVersion") if field in about},
-        },
+        "metadata": {"name": name, "namespace": namespace_of(about)},
+        "involvedObject": {"apiVersion": about["apiVersion"], "kind": about["kind"], **about["metadata"]},
         "type": event.type.value,
-        "reason": event.reason,
-        "message": event.message[:LONGEST_MESSAGE],
+        "reason": shortened(event.reason, LONGEST_REASON),
+        "message": shortened(event.message, LONGEST_MESSAGE),
         "count": series.count,
         "firstTimestamp": timestamp(series.first),
         "lastTimestamp": timestamp(series.last),

@@ -1,6 +1,7 @@
 """What is asked of the API server, as plain records: paths, parameters, headers and bodies, without any I/O."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import quote
@@ -14,6 +15,8 @@ Operations = list[Manifest]
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
 PAGE = 500
+LOG_LINES = 1000
+LONGEST_LOG = 1 << 20
 
 
 class PatchType(StrEnum):
@@ -83,7 +86,7 @@ class Request:
 
     method: str
     path: str
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     body: bytes | None = None
     content_type: str = JSON
     repeatable: bool = False
@@ -180,18 +183,32 @@ def delete(
 PODS = Kind("", "v1", "pods", "Pod")
 
 
-def pod_log(key: Key, container: str = "", tail_lines: int | None = None, *, previous: bool = False) -> Request:
+def pod_log(key: Key, container: str = "", tail_lines: int = LOG_LINES, *, previous: bool = False) -> Request:
+    """Ask for the last lines, and for no more than fits: a container may print without end."""
     asked = {
         "container": container,
-        "tailLines": "" if tail_lines is None else str(tail_lines),
+        "tailLines": str(tail_lines),
+        "limitBytes": str(LONGEST_LOG),
         "previous": "true" if previous else "",
     }
     params = {name: value for name, value in asked.items() if value}
     return Request("GET", PODS.item(key, "log"), params, repeatable=True)
 
 
+def pod_exec(key: Key, argv: Sequence[str], container: str = "", *, stdin: bool = False) -> Request:
+    if not argv:
+        raise ValueError(f"there is nothing to run in {key}: the command is empty")
+    named = {"container": container} if container else {}
+    streams = {"stdin": "true" if stdin else "false", "stdout": "true", "stderr": "true"}
+    return Request("GET", PODS.item(key, "exec"), {"command": list(argv), **named, **streams})
+
+
 def encode(body: Manifest | Operations) -> bytes:
-    return msgspec.json.encode(body)
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        # Half of a letter, as a program's output may have it, becomes a question mark.
+        return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
 
 
 def _placed(kind: Kind, manifest: Manifest) -> Key:

@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-import msgspec
-
 from paddle_operator.api.manifest import Manifest, is_complete, key_of, version_of
-from paddle_operator.kube import errors, request
+from paddle_operator.kube import document, errors, request
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Scope
@@ -19,6 +17,8 @@ from paddle_operator.kube.request import Scope
 log = logging.getLogger(__name__)
 WARNINGS_REMEMBERED = 1000
 BACKOFF = Backoff(first=0.25, longest=30.0)
+# After these, what we have is still good, and the watch goes on from there: listing is the dearest thing to ask for.
+PASSING = (errors.UnreachableError, errors.TooManyRequestsError, errors.UnauthorizedError, errors.ConfigError)
 
 
 class Sink(Protocol):
@@ -99,9 +99,15 @@ class Watch:
             failures += 1
             delay = self._pace.backoff.after(failures)
             self._meter.watch_restarted(self.scope.kind.plural)
-            words = problem or "ended by the server at once"
+            words = self._explained(problem)
             log.warning("watch interrupted kind=%s retry_in=%.1fs: %s", self.scope.kind.plural, delay, words)
             await asyncio.sleep(delay)
+
+    def _explained(self, problem: errors.KubeError | None) -> str:
+        if isinstance(problem, errors.NotFoundError):
+            kind = self.scope.kind
+            return f"the cluster has no {kind.plural} of {kind.api_version}: install what defines them"
+        return str(problem or "ended by the server at once")
 
     async def _round(self) -> errors.KubeError | None:
         self._watching_since = float("inf")
@@ -109,8 +115,8 @@ class Watch:
             if not self._version:
                 await self._list()
             await self._follow()
-        except errors.UnreachableError as error:
-            return error  # what we have is still good: go on from there
+        except PASSING as error:
+            return error
         except errors.KubeError as error:
             self._version = ""
             return error
@@ -139,10 +145,10 @@ class Watch:
 
     def _take(self, line: bytes) -> None:
         try:
-            event = msgspec.json.decode(line)
-            kind, manifest = event["type"], event["object"]
-        except (ValueError, KeyError, TypeError):
-            kind, manifest = None, None
+            event = document.parse(line)
+        except ValueError:
+            event = None
+        kind, manifest = (event.get("type"), event.get("object")) if isinstance(event, dict) else (None, None)
         if not isinstance(manifest, dict):
             self._skip(hashlib.sha256(line).hexdigest(), "not a watch event")
             return
@@ -150,7 +156,7 @@ class Watch:
             case "ERROR":
                 raise errors.from_status(manifest)
             case "BOOKMARK":
-                self._version = manifest.get("metadata", {}).get("resourceVersion") or self._version
+                self._note_version(manifest)
             case "ADDED" | "MODIFIED" | "DELETED":
                 self._pass_on(kind, manifest)
             case _:
@@ -158,9 +164,18 @@ class Watch:
 
     def _pass_on(self, kind: str, manifest: Manifest) -> None:
         decoded = self._decoded(manifest)
-        if decoded is not None:
-            (self._sink.remove if kind == "DELETED" else self._sink.put)(decoded)
-        if is_complete(manifest):
+        if decoded is None:
+            if is_complete(manifest):
+                self._sink.remove(manifest)  # as a list would leave it out: what we had of it holds no longer
+        elif kind == "DELETED":
+            self._sink.remove(decoded)
+        else:
+            self._sink.put(decoded)
+        self._note_version(manifest)
+
+    def _note_version(self, manifest: Manifest) -> None:
+        metadata = manifest.get("metadata")
+        if isinstance(metadata, dict):
             self._version = version_of(manifest) or self._version
 
     def _decoded(self, manifest: Manifest) -> Manifest | None:

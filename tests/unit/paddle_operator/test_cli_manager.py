@@ -11,7 +11,16 @@ from paddle_operator.cli.main import main
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--controllers=paddlejob"], "Error: there is no controller paddlejob; this release has none\n"),
+        (["--controllers=tensor"], "Error: there is no controller tensor; there are paddlejob\n"),
+        (["--scheduling=kueue"], "'kueue' is not one of '', 'volcano', 'native'.\n"),
+        (
+            ["--port-range=65000-35000"],
+            "'65000-35000' is no range of ports: write the first and the last, such as 35000,65000\n",
+        ),
+        (
+            ["--port-range=35000,70000"],
+            "'35000,70000' is no range of ports: write the first and the last, such as 35000,65000\n",
+        ),
         (["--metrics-bind-address=8080"], "'8080' is no address: write :8080 or 127.0.0.1:8080, or 0 for none\n"),
         (
             ["--kubeconfig=/nonexistent"],

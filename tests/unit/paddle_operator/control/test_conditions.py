@@ -2,10 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from paddle_operator.control.conditions import Condition, Truth, find, holds, with_condition
-from paddle_operator.control.execute import covers
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -31,21 +28,3 @@ def test_other_words_do_not_change_the_time_and_another_status_does() -> None:
     assert (holds(second, "Ready"), holds(third, "Ready"), holds(third, "Other"), find(third, "No")) == (
         False, True, False, None,
     )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("observed", "wanted", "expected"),
-    [
-        ({"a": 1, "b": 2}, {"a": 1}, True),
-        ({"a": 1}, {"a": 2}, False),
-        ({}, {"a": 1}, False),
-        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, True),
-        ({"a": [{"n": 1, "default": 2}]}, {"a": [{"n": 1}]}, True),
-        ({"a": [1, 2]}, {"a": [1]}, False),
-        ({"a": 1}, {"gone": None}, True),
-        ({"gone": 1}, {"gone": None}, False),
-        (None, {}, False),
-    ],
-)
-def test_what_is_wanted_is_there_or_not(*, observed: object, wanted: object, expected: bool) -> None:
-    assert covers(observed, wanted) is expected

@@ -37,6 +37,17 @@ async def test_a_key_in_work_waits_until_it_is_done_and_comes_once_more() -> Non
     assert queue.due_in(ONE) is None
 
 
+async def test_what_is_asked_for_in_work_can_be_made_to_wait() -> None:
+    queue = Queue()
+    queue.add(ONE)
+    await take(queue)
+    queue.add(ONE)
+    queue.settle(ONE, 0.01)
+    queue.done(ONE)
+    assert (queue.depth, queue.due_in(ONE) is not None) == (0, True)
+    assert await take(queue) == ONE
+
+
 async def test_the_earlier_time_wins() -> None:
     queue = Queue()
     queue.add(ONE, 60)

@@ -41,6 +41,18 @@ def test_indexes_follow_every_change() -> None:
     assert names(store.find("all", "x")) == ["b"]
 
 
+def test_an_index_that_changes_its_mind_leaves_nothing_behind() -> None:
+    store, _ = listening(thing("a"))
+    said = ["x", "x", "y"]
+    store.add_index("fickle", lambda _: said)
+    said[:] = ["z"]
+    store.add_index("app", lambda _: said)
+    assert (names(store.find("fickle", "x")), names(store.find("app", "z"))) == (["a"], ["a"])
+    store.remove(thing("a"))
+    assert [dict(entries) for entries in store._entries.values()] == [{}, {}, {}]
+    assert store._filed == {}
+
+
 def test_a_replacement_tells_of_what_came_changed_and_went_and_of_nothing_else() -> None:
     store, heard = listening(thing("same"), thing("changed"), thing("gone"), thing("reborn"))
     seen: list[int] = []
@@ -58,6 +70,14 @@ def test_an_older_state_does_not_come_back() -> None:
     assert store.get(Key("ns", "a")) == thing("a", 3, uid="another")
 
 
+def test_the_end_of_an_earlier_object_does_not_end_the_one_there_is() -> None:
+    store, heard = listening(thing("a", 9, uid="second"))
+    store.remove(thing("a", 8, uid="first"))
+    assert (store.get(Key("ns", "a")), heard) == (thing("a", 9, uid="second"), ["a@9", "a@8"])
+    store.remove(thing("a", 10, uid="third"))
+    assert store.get(Key("ns", "a")) is None
+
+
 def test_our_own_write_is_seen_at_once_but_brings_nothing_back() -> None:
     store, heard = listening(thing("a", 5))
     store.refresh(thing("a", 6))
@@ -65,6 +85,24 @@ def test_our_own_write_is_seen_at_once_but_brings_nothing_back() -> None:
     store.remove(thing("a", 7))
     store.refresh(thing("a", 6))
     assert store.get(Key("ns", "a")) is None
+
+
+def test_our_own_write_is_told_of_when_a_list_shows_it_first() -> None:
+    store, heard = listening(thing("a", 5), thing("b", 5))
+    store.refresh(thing("a", 7))
+    store.put(thing("a", 6))
+    store.replace([thing("a", 7), thing("b", 5)])
+    assert heard == ["a@7", "a@7"]
+    store.replace([thing("a", 7), thing("b", 5)])
+    assert heard == ["a@7", "a@7"]
+
+
+def test_our_own_write_is_told_of_once_when_the_watch_brings_it() -> None:
+    store, heard = listening(thing("a", 5))
+    store.refresh(thing("a", 7))
+    store.put(thing("a", 7))
+    store.replace([thing("a", 7)])
+    assert heard == ["a@7", "a@7"]
 
 
 def test_the_last_state_of_what_was_never_seen_is_told_too() -> None:

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import ssl
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.kube import config, credentials
 from paddle_operator.kube.credentials import Exec, Plugin, TokenFile
 from paddle_operator.kube.errors import ConfigError
+from paddle_operator.kube.tls import Pair
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,7 @@ async def test_a_token_and_the_names_of_things_are_read(tmp_path: Path) -> None:
     found = config.from_files([path])
     assert (found.server, found.namespace, found.tls_server_name) == ("https://cluster:6443", "shop", "inside")
     assert (await found.credentials.proof()).headers == {"Authorization": "Bearer t"}
-    assert (repr(await found.credentials.proof()), repr(found.credentials)) == ("Proof(tls=None)", "Fixed()")
+    assert (repr(await found.credentials.proof()), repr(found.credentials)) == ("Proof(pair=None)", "Fixed()")
 
 
 def test_certificates_are_read_from_files_beside_the_kubeconfig(tmp_path: Path, certificates: Path) -> None:
@@ -52,9 +54,9 @@ def test_certificates_are_read_from_files_beside_the_kubeconfig(tmp_path: Path, 
     user = {"client-certificate": "admin.crt", "client-key": "admin.key"}
     found = config.from_files([written(tmp_path / "config", kubeconfig(cluster, user))])
     assert found.tls is not None
-    assert [entry["subject"] for entry in found.tls.get_ca_certs()] != []
-    assert found.tls.verify_mode == ssl.CERT_REQUIRED
-    assert not found.tls.verify_flags & ssl.VERIFY_X509_STRICT
+    assert [entry["subject"] for entry in found.tls.context().get_ca_certs()] != []
+    assert found.tls.context().verify_mode == ssl.CERT_REQUIRED
+    assert not found.tls.context().verify_flags & ssl.VERIFY_X509_STRICT
 
 
 def test_certificates_are_read_from_the_kubeconfig_itself(tmp_path: Path, certificates: Path) -> None:
@@ -65,14 +67,14 @@ def test_certificates_are_read_from_the_kubeconfig_itself(tmp_path: Path, certif
     user = {"client-certificate-data": data("admin.crt"), "client-key-data": data("admin.key")}
     found = config.from_files([written(tmp_path / "config", kubeconfig(cluster, user))])
     assert found.tls is not None
-    assert len(found.tls.get_ca_certs()) == 1
+    assert len(found.tls.context().get_ca_certs()) == 1
 
 
 def test_verification_is_off_only_when_asked(tmp_path: Path) -> None:
     path = written(tmp_path / "config", kubeconfig({"insecure-skip-tls-verify": True}))
     tls = config.from_files([path]).tls
     assert tls is not None
-    assert (tls.verify_mode, tls.check_hostname) == (ssl.CERT_NONE, False)
+    assert (tls.context().verify_mode, tls.context().check_hostname) == (ssl.CERT_NONE, False)
 
 
 def test_of_several_files_the_first_to_name_a_thing_decides(tmp_path: Path) -> None:
@@ -101,7 +103,9 @@ async def test_in_a_pod_the_service_account_is_used(tmp_path: Path, certificates
         ({"current-context": "gone"}, "has no context named 'gone'"),
         ({**kubeconfig(), "clusters": []}, "has no cluster named 'c'"),
         (kubeconfig({"server": "cluster"}), "is no address"),
-        (kubeconfig({"certificate-authority": "nowhere.crt"}), "certificate-authority nowhere.crt cannot be read"),
+        (kubeconfig({"certificate-authority": "nowhere.crt"}), r"certificate-authority .*/nowhere.crt cannot be read"),
+        (kubeconfig({"certificate-authority": "/dev/null"}), "certificate-authority /dev/null is empty"),
+        (kubeconfig(user={"client-certificate": sys.executable}), "client-certificate .* is not text"),
         (kubeconfig({"certificate-authority-data": "!"}), "is not base64 text"),
         (kubeconfig({"certificate-authority-data": "eA=="}), "is not a certificate"),
         (kubeconfig(user={"exec": {"command": "x"}}), "needs a command and an apiVersion"),
@@ -139,14 +143,10 @@ def plugin(tmp_path: Path, body: str) -> Plugin:
     return Plugin([str(program)], "client.authentication.k8s.io/v1")
 
 
-def no_certificate(_: str, __: str) -> ssl.SSLContext:
-    raise AssertionError("there is no certificate")
-
-
 async def test_a_plug_in_runs_again_when_its_token_ends_or_is_refused(tmp_path: Path) -> None:
     now = 0.0
     status = {"token": "t", "expirationTimestamp": "1970-01-01T00:10:00Z"}
-    found = Exec(plugin(tmp_path, f"echo '{json.dumps({'status': status})}'"), no_certificate, lambda: now)
+    found = Exec(plugin(tmp_path, f"echo '{json.dumps({'status': status})}'"), lambda: now)
     for _ in range(3):
         assert (await found.proof()).token == "t"  # noqa: S105 no secret
     assert (tmp_path / "runs").read_text().count("run") == 1
@@ -165,18 +165,26 @@ async def test_a_plug_in_runs_again_when_its_token_ends_or_is_refused(tmp_path: 
         ("echo no; echo why >&2; exit 3", "ended with 3: why"),
         ("echo no", "printed no ExecCredential"),
         ("echo '{\"status\": {}}'", "gave neither a token nor a certificate"),
+        ("echo '[]'", "printed no ExecCredential"),
         ('echo \'{"status": {"token": "t", "expirationTimestamp": "soon"}}\'', "is no time: 'soon'"),
     ],
 )
 async def test_a_plug_in_that_fails_is_said(tmp_path: Path, body: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        await Exec(plugin(tmp_path, body), no_certificate, lambda: 0.0).proof()
+        await Exec(plugin(tmp_path, body), lambda: 0.0).proof()
+
+
+async def test_a_plug_in_may_give_a_certificate(tmp_path: Path) -> None:
+    status = {"clientCertificateData": "certificate", "clientKeyData": "key"}
+    proof = await Exec(plugin(tmp_path, f"echo '{json.dumps({'status': status})}'"), lambda: 0.0).proof()
+    assert (proof.pair, proof.headers) == (Pair("certificate", "key"), {})
+    assert "key='key'" not in repr(proof)
 
 
 async def test_a_plug_in_that_is_not_installed_is_said_with_its_hint() -> None:
     missing = Plugin(["/nonexistent/login"], "v1", hint="Install it.")
     with pytest.raises(ConfigError, match=r"does not run: No such file or directory\. Install it\."):
-        await Exec(missing, no_certificate, lambda: 0.0).proof()
+        await Exec(missing, lambda: 0.0).proof()
 
 
 def test_a_plug_in_is_told_of_the_cluster_when_it_asks() -> None:

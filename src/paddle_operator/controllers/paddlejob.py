@@ -1,0 +1,128 @@
+"""The controller of PaddleJobs: it observes, asks for a plan, and has it carried out."""
+
+from dataclasses import replace
+
+import msgspec
+
+from paddle_operator.api import names
+from paddle_operator.api.manifest import Key, Manifest, key_of
+from paddle_operator.api.paddlejob import PaddleJob
+from paddle_operator.control.controller import SETTLE, Controller, Trigger, World
+from paddle_operator.control.outcome import Done, Outcome, Terminal
+from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
+from paddle_operator.control.store import by_owner
+from paddle_operator.controllers.access import MAKE, READ, Access
+from paddle_operator.controllers.memory import Memory
+from paddle_operator.controllers.observation import (
+    KINDS,
+    NAMESAKE,
+    NODES,
+    OWNER,
+    OWNERS,
+    PADDLE_JOBS,
+    SAMPLE_SETS,
+    by_namesake,
+    observe,
+    observe_silent_nodes,
+)
+from paddle_operator.desired.paddlejob import abandoned
+from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece
+from paddle_operator.desired.paddlejob.hostport import host_port, lacks_record
+from paddle_operator.desired.paddlejob.plan import plan
+from paddle_operator.desired.paddlejob.snapshot import Settings
+from paddle_operator.desired.paddlejob.status import written
+from paddle_operator.kube.events import EVENTS, Event, EventType
+
+NAME = "paddlejob"
+# Each waits for the API server most of the time, and jobs come in hundreds.
+WORKERS = 16
+
+
+# The original operator's pods have this label too, so those of a job that it began are found.
+SELECTORS = {Piece.POD: names.LABEL_RESOURCE_TYPE}
+ACCESS = (
+    Access(PADDLE_JOBS, (*READ, "patch", "delete")),
+    Access(PADDLE_JOBS, ("patch",), "status"),
+    Access(PADDLE_JOBS, ("update",), "finalizers"),
+    Access(SAMPLE_SETS, READ),
+    Access(EVENTS, ("create", "patch")),
+    Access(NODES, ("get",)),
+    *(Access(kind, MAKE) for kind in KINDS.values()),
+)
+
+
+def controller(settings: Settings) -> Controller:
+    """Give the controller; a gang's kind is watched only where it is asked for, since few clusters know it."""
+    memory = Memory()
+    gang = GANGS.get(settings.scheduling)
+    watched = [Piece.POD, Piece.SERVICE, Piece.CONFIG_MAP, *([gang] if gang else [])]
+
+    async def reconcile(world: World, key: Key) -> Outcome:
+        observed = world.stores[PADDLE_JOBS].get(key)
+        if observed is None:
+            memory.forget(key)
+            return Done()
+        observed = {**observed, **PADDLE_JOBS.identity}
+        try:
+            job = decode(observed)
+        except msgspec.ValidationError as error:
+            return await world.execute(hopeless(observed, str(error)))
+        snapshot = observe(world, job, settings, memory)
+        if late := abandoned.overdue((*snapshot.pods, *snapshot.leftovers), snapshot.now):
+            silent = await observe_silent_nodes(world, (pod.node for pod in late))
+            snapshot = replace(observe(world, job, settings, memory), silent_nodes=silent)
+        # Since it was observed nobody else was looked at, so no two jobs choose the same port.
+        memory.promise(key, host_port(snapshot) if lacks_record(job) else None)
+        return await world.execute(plan_of(observed, plan(snapshot)))
+
+    triggers = (
+        Trigger(PADDLE_JOBS),
+        Trigger(SAMPLE_SETS, memory.readers, settle=SETTLE),
+        *(_trigger(piece) for piece in watched),
+    )
+    return Controller(NAME, triggers, reconcile, WORKERS)
+
+
+def _trigger(piece: Piece) -> Trigger:
+    labels = SELECTORS.get(piece, names.LABEL_PADDLEJOB)
+    return Trigger(KINDS[piece], OWNERS, labels, SETTLE, {OWNER: by_owner, NAMESAKE: by_namesake})
+
+
+def decode(observed: Manifest) -> PaddleJob:
+    """Read the job; a status that nobody can read counts as none."""
+    try:
+        return msgspec.convert(observed, PaddleJob)
+    except msgspec.ValidationError:
+        return msgspec.convert({**observed, "status": None}, PaddleJob)
+
+
+def plan_of(observed: Manifest, decision: Decision) -> Plan:
+    """Say the same in the words of the loop."""
+    gone = (Delete.of(PADDLE_JOBS, observed),) if decision.expired else ()
+    status = None if decision.expired else Status(PADDLE_JOBS, observed, written(decision.status))
+    refusal = decision.refusal
+    return Plan(
+        patch=(Patch(PADDLE_JOBS, key_of(observed), decision.change),) if decision.change else (),
+        apply=tuple(Apply(KINDS[piece], manifest) for piece, manifest in decision.apply),
+        create=tuple(Create(KINDS[piece], manifest) for piece, manifest in decision.create),
+        delete=(
+            *(Delete.of(KINDS[piece], manifest) for piece, manifest in decision.delete),
+            *(Delete.of(KINDS[piece], manifest, grace_seconds=0) for piece, manifest in decision.strike),
+            *gone,
+        ),
+        status=status,
+        status_later=any(piece is Piece.POD for piece, _ in decision.create),
+        events=tuple(
+            Event(observed, notice.reason, notice.message, EventType.WARNING if notice.warning else EventType.NORMAL)
+            for notice in decision.notices
+        ),
+        requeue_after=decision.look_again,
+        terminal=None if refusal is None else Terminal(refusal.reason, refusal.message),
+    )
+
+
+def hopeless(observed: Manifest, why: str) -> Plan:
+    """Say of a job that nobody can read where it cannot be read."""
+    status = {**(observed.get("status") or {}), "observedGeneration": observed["metadata"].get("generation", 0)}
+    terminal = Terminal(names.REASON_INVALID, f"the job cannot be read: {why}")
+    return Plan(status=Status(PADDLE_JOBS, observed, status), terminal=terminal)

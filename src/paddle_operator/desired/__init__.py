@@ -1,0 +1,1 @@
+"""Pure: from what was observed to the Kubernetes objects and the status that are wanted."""

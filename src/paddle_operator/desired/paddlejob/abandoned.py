@@ -1,0 +1,32 @@
+"""Pods that were deleted and cannot go, since their node does not answer: their names would be taken for ever."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from paddle_operator.desired.paddlejob.decision import Decision, Piece, pieces
+from paddle_operator.desired.paddlejob.observedpod import ObservedPod
+from paddle_operator.desired.paddlejob.snapshot import Snapshot
+
+# Beyond the pod's own time to end. Whether its node is silent only the cluster knows, after some time of its own.
+PATIENCE = timedelta(seconds=30)
+PAUSE = timedelta(seconds=60)
+
+
+def overdue(pods: Iterable[ObservedPod], now: datetime) -> tuple[ObservedPod, ...]:
+    return tuple(pod for pod in pods if pod.node and pod.gone_by is not None and pod.gone_by + PATIENCE <= now)
+
+
+def without_abandoned(snapshot: Snapshot, decision: Decision) -> Decision:
+    """Strike off the pods that nobody can stop, and look again at those with some time left or with a node that lives.
+
+    A node that is cut off may run such a pod on, beside the one that takes its place. A job that waits for ever for a
+    machine that burnt down would be worse, and is what its user would delete by hand.
+    """
+    pods = (*snapshot.pods, *snapshot.leftovers)
+    late = overdue(pods, snapshot.now)
+    struck = [pod for pod in late if pod.node in snapshot.silent_nodes]
+    ends = [pod.gone_by + PATIENCE for pod in pods if pod.node and pod.gone_by is not None]
+    again = snapshot.now + PAUSE if len(late) > len(struck) else None
+    decision = replace(decision, strike=pieces(Piece.POD, (pod.manifest for pod in struck)))
+    return decision.looked_at_again(snapshot.now, again, *ends)

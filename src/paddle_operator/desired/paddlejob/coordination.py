@@ -1,0 +1,63 @@
+"""The init container that lets a pod train only when those that it needs are there."""
+
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.paddlejob import Intranet, PaddleJob
+from paddle_operator.desired.paddlejob.network import dns_name, ready_servers
+from paddle_operator.desired.paddlejob.observedpod import COORDINATOR
+from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, pod_name, roles_of
+
+# Nodes may be busy for hours; what a pod waits for is told in the job's conditions all the while.
+LONGEST_WAIT_SECONDS = 24 * 3600
+# Python alone, not our whole command, so that a pod is not held up by what it does not use.
+PROGRAM = ("python3", "-m", "paddle_operator.cli.waitfor")
+RESOURCES = {"requests": {"cpu": "20m", "memory": "32Mi"}, "limits": {"cpu": "500m", "memory": "128Mi"}}
+UNPRIVILEGED = {
+    "runAsUser": 65532,
+    "runAsNonRoot": True,
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+def coordinator(job: PaddleJob, member: Member, image: str) -> Manifest | None:
+    """Give the init container; nothing for a pod that waits for nobody.
+
+    With PodIP each waits at least for its own name: it leads to the pod only when all addresses are written down.
+    """
+    waited_for = _peers(job, member)
+    if not image or not (waited_for or job.spec.intranet is Intranet.POD_IP):
+        return None
+    return {
+        "name": COORDINATOR,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": list(PROGRAM),
+        "args": [f"--timeout={LONGEST_WAIT_SECONDS}", f"--own={dns_name(job, member.name)}", *waited_for],
+        "env": [{"name": "POD_IPS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIPs"}}}],
+        "resources": RESOURCES,
+        "securityContext": UNPRIVILEGED,
+    }
+
+
+def _peers(job: PaddleJob, member: Member) -> list[str]:
+    """Name whom the pod waits for: the ready parameter servers, and the addresses of its own and earlier roles.
+
+    A pattern for each role and not a name for each pod: large jobs stay within what a pod's spec may hold.
+    Workers of an elastic job wait for none of their own, since they may be fewer than was asked for.
+    """
+    roles = roles_of(job.spec)
+    order = list(RoleName)
+    named = [role for role in roles if order.index(role) <= order.index(member.role)]
+    if is_elastic(job.spec):
+        named = [role for role in named if role is RoleName.PS]
+    if sum(roles[role].replicas for role in named) <= 1:
+        named = [role for role in named if role is not member.role]
+    waits = [f"{_pattern(job, role)}={roles[role].replicas}" for role in named]
+    if member.role is not RoleName.PS and RoleName.PS in roles:
+        waits.append(f"{ready_servers(job)}={roles[RoleName.PS].replicas}")
+    return waits
+
+
+def _pattern(job: PaddleJob, role: RoleName) -> str:
+    return dns_name(job, pod_name(job, role, "{}"))

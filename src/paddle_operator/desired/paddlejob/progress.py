@@ -1,0 +1,122 @@
+"""A job on its way: its data, its gang, its addresses, and the pods that it lacks."""
+
+from dataclasses import replace
+
+from paddle_operator.api import names
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.paddlejob import Intranet, PaddleJobPhase
+from paddle_operator.desired.paddlejob.data import wait_deadline, wait_state
+from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece, pieces, stopped, withdrawn
+from paddle_operator.desired.paddlejob.environment import config_map
+from paddle_operator.desired.paddlejob.gang import gang, is_held, scheduling_of
+from paddle_operator.desired.paddlejob.hostport import lacks_port, lacks_record
+from paddle_operator.desired.paddlejob.lifecycle import replaced
+from paddle_operator.desired.paddlejob.network import services
+from paddle_operator.desired.paddlejob.pods import pod
+from paddle_operator.desired.paddlejob.refusal import Refusal, refusal_of_config
+from paddle_operator.desired.paddlejob.roles import members_of
+from paddle_operator.desired.paddlejob.snapshot import Scheduling, Snapshot
+from paddle_operator.desired.paddlejob.state import State, state_of
+from paddle_operator.desired.paddlejob.view import View
+
+PORT_PAUSE_SECONDS = 15.0
+
+
+def go_on(view: View) -> Decision:
+    """Make what is missing, in the order in which it is needed; pods that are there need neither data nor queue."""
+    snapshot = view.snapshot
+    if view.data is not None and view.data.status == "False" and not view.fleet.current:
+        decision = Decision(view.status(wait_state(snapshot, view.data)))
+        return decision.looked_at_again(snapshot.now, wait_deadline(snapshot))
+    if lacks_port(snapshot):
+        return _wait_for_port(view)
+    decision = _with_gang(view, Decision(view.status(state_of(snapshot, view.fleet))))
+    if is_held(snapshot) and not view.fleet.current:
+        state = State(PaddleJobPhase.PENDING, names.REASON_QUEUING, "the PodGroup waits to be let into its queue")
+        return replace(decision, status=view.status(state))
+    return _with_pods(view, _with_addresses(view, decision))
+
+
+def _wait_for_port(view: View) -> Decision:
+    """Look again and again, since nobody tells this job that another has ended."""
+    ports = view.snapshot.settings.port_range
+    message = (
+        f"all host ports from {ports.first} to {ports.last} are taken by other jobs: it starts when one of them ends,"
+        " or with a wider --port-range of the manager"
+    )
+    state = State(PaddleJobPhase.PENDING, names.REASON_NO_HOST_PORT, message)
+    return Decision(view.status(state), look_again=PORT_PAUSE_SECONDS)
+
+
+def refused(view: View, refusal: Refusal) -> Decision:
+    """Make nothing; pods that are there, since before the job was edited, go on and are told of."""
+    if view.fleet.current:
+        state = state_of(view.snapshot, view.fleet)
+    else:
+        state = State(PaddleJobPhase.PENDING, refusal.reason, refusal.message)
+    return Decision(view.status(state), refusal=refusal)
+
+
+def _with_gang(view: View, decision: Decision) -> Decision:
+    snapshot = view.snapshot
+    wanted = gang(snapshot)
+    if wanted is None:
+        return decision
+    scheduling = scheduling_of(snapshot)
+    gangs = pieces(GANGS[scheduling], [wanted])
+    if scheduling is Scheduling.VOLCANO:
+        return replace(decision, apply=gangs)
+    # A Workload cannot change: one that does not fit any more gives way to another.
+    outlived = [found for found in snapshot.gangs if found["spec"]["podGroups"] != wanted["spec"]["podGroups"]]
+    return replace(decision, create=gangs, delete=pieces(Piece.WORKLOAD, outlived))
+
+
+def _with_addresses(view: View, decision: Decision) -> Decision:
+    """Write addresses before any pod that reads them; those by number only when each pod has its own."""
+    snapshot, network = view.snapshot, view.network
+    job = snapshot.job
+    unknown = [member for member in members_of(job) if member.name not in network.hosts]
+    if unknown and all(member.name in view.fleet.done for member in unknown):
+        return decision  # they will never have one again, and nobody starts for the first time any more
+    if unknown:
+        return replace(decision, delete=(*decision.delete, *withdrawn(snapshot)))
+    config = config_map(job, network)
+    if (refusal := refusal_of_config(config["data"], network)) is not None:
+        return refused(view, refusal)
+    if view.fleet.missing and not snapshot.services:
+        # Pods first: they take a while to start, and each pod made after its service costs the cluster another look.
+        return replace(decision, apply=(*decision.apply, (Piece.CONFIG_MAP, config)))
+    wanted = services(job, network) if _may_lead_there(snapshot, config) else ()
+    named = {_name(service) for service in wanted}
+    surplus = [service for service in snapshot.services if _name(service) not in named]
+    return replace(
+        decision,
+        apply=(*decision.apply, (Piece.CONFIG_MAP, config), *pieces(Piece.SERVICE, wanted)),
+        delete=(*decision.delete, *pieces(Piece.SERVICE, surplus)),
+    )
+
+
+def _may_lead_there(snapshot: Snapshot, config: Manifest) -> bool:
+    """Tell whether pods may find each other: with numbers only when they are written, since then pods start."""
+    if snapshot.job.spec.intranet is not Intranet.POD_IP:
+        return True
+    return any(found.get("data") == config["data"] for found in snapshot.config_maps)
+
+
+def _name(manifest: Manifest) -> str:
+    return str(manifest["metadata"]["name"])
+
+
+def _with_pods(view: View, decision: Decision) -> Decision:
+    if decision.refusal is not None:
+        return decision
+    snapshot, fleet = view.snapshot, view.fleet
+    failed, later = replaced(snapshot, fleet)
+    made = [pod(snapshot, member, view.network, view.edition) for member in fleet.missing]
+    port = {"metadata": {"annotations": {names.ANNOTATION_HOST_PORT: str(view.network.port)}}}
+    return replace(
+        decision,
+        change=port if lacks_record(snapshot.job) else {},
+        create=(*decision.create, *pieces(Piece.POD, made)),
+        delete=(*decision.delete, *stopped((*fleet.surplus, *failed))),
+    ).looked_at_again(snapshot.now, None if later is None else snapshot.now + later)

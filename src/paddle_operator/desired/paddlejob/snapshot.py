@@ -1,0 +1,64 @@
+"""All that was observed of a PaddleJob and what is around it, at one moment."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.paddlejob import PaddleJob, PaddleJobStatus
+from paddle_operator.api.sampleset import SampleSet
+from paddle_operator.desired.paddlejob.observedpod import ObservedPod
+
+DEFAULT_IMAGE = "localhost/paddle-operator:dev"
+
+
+class Scheduling(StrEnum):
+    """Who schedules the pods of a job all or none: nobody, Volcano, or Kubernetes itself from 1.35 on."""
+
+    NONE = ""
+    VOLCANO = "volcano"
+    NATIVE = "native"
+
+
+@dataclass(frozen=True)
+class PortRange:
+    """Ports of nodes that jobs on the hosts' network may have, both ends included."""
+
+    first: int = 35000
+    last: int = 65000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the manager was started with; without `init_image` pods do not wait for each other."""
+
+    init_image: str = DEFAULT_IMAGE
+    etcd_server: str = ""
+    scheduling: Scheduling = Scheduling.NONE
+    port_range: PortRange = PortRange()
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """`pods`, `services` and so on are this job's own; `taken_ports` are those of other jobs on the hosts' network.
+
+    `leftovers` are pods of an earlier job of this name. `silent_nodes` are those that do not answer, of the nodes with
+    pods that should long be gone.
+    """
+
+    job: PaddleJob
+    now: datetime
+    settings: Settings
+    pods: tuple[ObservedPod, ...] = ()
+    leftovers: tuple[ObservedPod, ...] = ()
+    services: tuple[Manifest, ...] = ()
+    config_maps: tuple[Manifest, ...] = ()
+    gangs: tuple[Manifest, ...] = ()
+    sample_set: SampleSet | None = None
+    taken_ports: frozenset[int] = field(default_factory=frozenset)
+    silent_nodes: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def before(self) -> PaddleJobStatus:
+        """Give the status as it was last written."""
+        return self.job.status or PaddleJobStatus()

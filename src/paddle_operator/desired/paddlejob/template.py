@@ -1,0 +1,102 @@
+"""The parts of a user's pod template that we add to, with the shape that they must have for it."""
+
+from typing import ClassVar
+
+import msgspec
+
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.meta import Record
+from paddle_operator.api.paddlejob import Role
+
+
+class TemplateMetadata(Record, frozen=True):
+    """What we take over of a template's metadata."""
+
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    finalizers: list[str] | None = None
+
+
+class Resources(Record, frozen=True):
+    """What a container asks for."""
+
+    requests: dict[str, int | float | str] | None = None
+    limits: dict[str, int | float | str] | None = None
+
+
+class Named(Record, frozen=True):
+    """A variable or a volume."""
+
+    name: str = ""
+
+
+class Port(Record, frozen=True):
+    """A port that a container lists."""
+
+    container_port: int = 0
+
+
+class Container(Record, frozen=True):
+    """What we add to in a container, or read."""
+
+    name: str
+    env: list[Named] | None = None
+    env_from: list[Manifest] | None = None
+    ports: list[Port] | None = None
+    volume_mounts: list[Manifest] | None = None
+    resources: Resources | None = None
+
+
+class NodeSelectorTerm(Record, frozen=True):
+    """Nodes of which all of this is true."""
+
+    match_expressions: list[Manifest] | None = None
+
+
+class NodeSelector(Record, frozen=True):
+    """Nodes that a pod must run on: those of any term."""
+
+    node_selector_terms: list[NodeSelectorTerm] | None = None
+
+
+class NodeAffinity(Record, frozen=True):
+    """Nodes that a pod must or should run on."""
+
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: list[Manifest] | None = None
+
+
+class Affinity(Record, frozen=True):
+    """Where a pod must or should run."""
+
+    node_affinity: NodeAffinity | None = None
+
+
+class PodSpec(Record, frozen=True):
+    """What we add to in a pod's spec, or read."""
+
+    containers: list[Container]
+    init_containers: list[Manifest] | None = None
+    volumes: list[Named] | None = None
+    affinity: Affinity | None = None
+    restart_policy: str | None = None
+    dns_policy: str | None = None
+    scheduler_name: str | None = None
+
+
+class Template(Record, frozen=True):
+    """A pod template."""
+
+    spec: PodSpec
+    metadata: TemplateMetadata | None = None
+
+    nothing: ClassVar[TemplateMetadata] = TemplateMetadata()
+
+    @property
+    def meta(self) -> TemplateMetadata:
+        return self.metadata or self.nothing
+
+
+def template_of(role: Role) -> Template:
+    """Read the template; what has not the shape of a pod raises msgspec.ValidationError and says where."""
+    return msgspec.convert(role.template, Template)

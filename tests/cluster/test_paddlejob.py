@@ -1,0 +1,141 @@
+"""PaddleJobs in real pods: every mode and every kind of address, order, quotas, and jobs that cannot work."""
+
+from localkube.kubectl import Kubectl, Manifest
+from support.manifests import changed
+from support.paddlejobs import ENDLESS, PEERS, Jobs, paddle_job, role
+
+from .conftest import Begin
+
+# By name: which pods meet, and how. A pod that finds another than it was told fails, and its job with it.
+MEETINGS: dict[str, Manifest] = {
+    "servers": {"ps": role(2, *PEERS), "worker": role(2, *PEERS), "withGloo": 1, "cleanPodPolicy": "Never"},
+    "two": {"worker": role(2, *PEERS), "cleanPodPolicy": "Never"},
+    "four": {"worker": role(4, *PEERS)},
+    "single": {"worker": role(1, *PEERS)},
+    "heter": {"ps": role(1, *PEERS), "worker": role(1, *PEERS), "heter": role(1, *PEERS)},
+    "by-number": {"ps": role(1, *PEERS), "worker": role(2, *PEERS), "intranet": "PodIP"},
+    "by-service": {"ps": role(1, *PEERS), "worker": role(2, *PEERS), "intranet": "Service", "withGloo": 2},
+    "on-hosts": {"ps": role(1, *PEERS), "worker": role(2, *PEERS), "intranet": "Host"},
+    "also-on-hosts": {"worker": role(2, *PEERS), "intranet": "Host"},
+}
+MODES = {
+    "servers": "PS", "two": "Collective", "four": "Collective", "single": "Single", "heter": "PS", "by-number": "PS",
+    "by-service": "PS", "on-hosts": "PS", "also-on-hosts": "Collective",
+}  # fmt: skip
+SMALL = {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"cpu": "500m", "memory": "64Mi"}}
+# Jobs that the API server lets in: what is wrong, and what is said of it.
+TEMPLATE = "spec.worker.template.spec"
+CANNOT_WORK: dict[str, tuple[Manifest, str]] = {
+    "no-volume": (
+        {f"{TEMPLATE}.containers.0.volumeMounts": [{"name": "nowhere", "mountPath": "/data"}]},
+        'spec.containers[0].volumeMounts[0].name: Not found: "nowhere"',
+    ),
+    "no-priority": ({f"{TEMPLATE}.priorityClassName": "nowhere"}, "no PriorityClass with name nowhere was found"),
+    "no-data": (
+        {"spec.sampleSetRef": {"name": "nowhere", "mountPath": "/data"}},
+        "WaitingForData: there is no SampleSet nowhere in namespace ",
+    ),
+    "no-port": ({"spec.intranet": "Host"}, "NoHostPort: all host ports from 40000 to 40019 are taken by other jobs"),
+    "no-etcd": ({"spec.elastic": 1}, "NoEtcdServer: an elastic job needs etcd"),
+    "no-node": (
+        {f"{TEMPLATE}.nodeSelector": {"nowhere": "at-all"}},
+        "PodsPending: 1 of 1 pods do not run yet; no-node-worker-0: 0/3 nodes are available",
+    ),
+}
+
+
+def quota(**hard: str) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "quota"},
+        "spec": {"hard": {"requests.cpu": "1", "requests.memory": "1Gi", "limits.cpu": "4", **hard}},
+    }
+
+
+def limited(replicas: int, *command: str, **fields: object) -> Manifest:
+    made = role(replicas, *command)
+    made["template"]["spec"]["containers"][0] |= {"resources": SMALL, **fields}
+    return made
+
+
+def event_reasons(kubectl: Kubectl, name: str) -> list[str]:
+    found = kubectl.items("events", f"--field-selector=involvedObject.name={name},involvedObject.kind=PaddleJob")
+    return [event["reason"] for event in sorted(found, key=lambda event: event["metadata"]["creationTimestamp"])]
+
+
+def test_pods_of_every_mode_find_each_other_at_every_kind_of_address(namespace: Kubectl, jobs: Jobs) -> None:
+    jobs.submit(*(paddle_job(name, **spec) for name, spec in MEETINGS.items()))
+    jobs.until("Completed", *MEETINGS, timeout=240)
+    assert {name: jobs.status(name)["mode"] for name in MEETINGS} == MODES
+    # The workers' success has stopped the parameter servers; what has ended stays, and its logs with it.
+    jobs.eventually(lambda: sorted(jobs.pods("servers")) == ["servers-worker-0", "servers-worker-1"], "servers run on")
+    assert namespace.run("logs", "servers-worker-1", "--container=main") == "TRAINER 1 met 4\n"
+    assert namespace.run("logs", "two-worker-0", "--container=main") == "TRAINER 0 met 2\n"
+    assert event_reasons(namespace, "four")[-1] == "Completed"
+    on_hosts = [namespace.get(f"pdj/{name}")["metadata"] for name in MEETINGS if name.endswith("on-hosts")]
+    assert len({found["annotations"]["host-port"] for found in on_hosts}) == 2
+    kept = {"servers", "two"}
+    jobs.eventually(lambda: {name.rpartition("-worker-")[0] for name in jobs.pods()} == kept, "others have pods")
+
+
+def test_workers_wait_for_ready_servers_and_quotas_hold_nobody_up_for_ever(namespace: Kubectl, begin: Begin) -> None:
+    jobs = Jobs(namespace)
+    namespace.apply(quota(pods="2"))
+    is_ready = {"exec": {"command": ["test", "-e", "/tmp/ready"]}, "periodSeconds": 1}
+    manager = begin()
+    ps = limited(1, *ENDLESS, readinessProbe=is_ready)
+    jobs.submit(paddle_job("waiting", ps=ps, worker=limited(2, *ENDLESS)))
+    jobs.eventually(lambda: "exceeded quota: quota" in jobs.why("waiting", "Stalled"), "the quota is not told of")
+    assert jobs.why("waiting", "Stalled").startswith("Forbidden: ")
+    namespace.apply(quota(pods="3"))
+    jobs.eventually(lambda: len(jobs.pods("waiting")) == 3, "it does not go on when the quota is raised")
+    jobs.eventually(lambda: jobs.status("waiting")["worker"].get("starting") == 2, "the workers do not wait")
+    assert jobs.status("waiting")["phase"] == "Starting"
+    assert jobs.why("waiting", "Stalled") == ""
+    namespace.execute("waiting-ps-0", "touch", "/tmp/ready")
+    jobs.until("Running", "waiting")
+    table = namespace.run("get", "pdj").splitlines()
+    assert table[0] == "NAME      STATUS    MODE   AGE"
+    assert table[1].startswith("waiting   Running   PS     ")
+    assert event_reasons(namespace, "waiting") == ["Running"]
+    assert manager.alive
+
+
+def test_jobs_that_cannot_work_say_why_and_others_go_on(namespace: Kubectl, begin: Begin) -> None:
+    jobs = Jobs(namespace)
+    manager = begin("--port-range=40000,40019")
+    simple = paddle_job("on-hosts", worker=role(1, *ENDLESS))
+    jobs.submit(changed(simple, {"spec.intranet": "Host"}))
+    jobs.until("Running", "on-hosts")
+    changes = {name: change for name, (change, _) in CANNOT_WORK.items()}
+    jobs.submit(*(changed(simple, {"metadata.name": name, **change}) for name, change in changes.items()))
+    jobs.submit(paddle_job("good", worker=role(1, "true")))
+    jobs.until("Completed", "good")
+    for name, (_, words) in CANNOT_WORK.items():
+        jobs.eventually(lambda: words in f"{jobs.why(name)} {jobs.why(name, 'Stalled')}", f"{name} does not say so")  # noqa: B023 asked at once
+    jobs.edit("no-node", worker={"template": {"spec": {"nodeSelector": None}}}, activeDeadlineSeconds=600)
+    jobs.until("Running", "no-node")
+    jobs.delete("on-hosts")
+    jobs.until("Running", "no-port")
+    assert manager.alive
+
+
+def test_a_manager_started_again_writes_nothing(namespace: Kubectl, begin: Begin) -> None:
+    jobs = Jobs(namespace)
+    manager = begin()
+    wanted = {"plain": "", "by-number": "PodIP", "by-service": "Service", "on-hosts": "Host"}
+    roles = {"ps": role(1, *ENDLESS), "worker": role(1, *ENDLESS)}
+    jobs.submit(*(paddle_job(name, **roles, intranet=intranet) for name, intranet in wanted.items()))
+    jobs.submit(paddle_job("ended", worker=role(1, "true"), cleanPodPolicy="Never"))
+    jobs.until("Running", *wanted)
+    jobs.until("Completed", "ended")
+    assert manager.stop() == 0
+    before = jobs.versions()
+    second = begin()
+    jobs.submit(paddle_job("marker", worker=role(1, "true"), cleanPodPolicy="Never"))
+    jobs.until("Completed", "marker")
+    after = jobs.versions()
+    assert {name: after[name] for name in before} == before
+    said = second.log.read_text()
+    assert [line for line in said.splitlines() if "kind=" in line and "marker" not in line] == []

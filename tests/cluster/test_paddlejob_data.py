@@ -1,0 +1,89 @@
+"""PaddleJobs on a prepared SampleSet: they wait for it, and each worker runs where its part of the data is cached."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from localkube.cluster import Cluster
+from localkube.kubectl import Kubectl, Manifest
+from support.manifests import changed, circulating
+from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
+from support.workloads import TESTBOX
+
+CACHED_ON = {"imagenet-runtime-0": "node-2", "imagenet-runtime-1": "node-1"}
+LABEL = "paddlepaddle.org/juicefs-imagenet"
+
+
+@pytest.fixture
+def cached(kube: Cluster) -> Iterator[None]:
+    """Label the nodes as the cache of two partitions does."""
+    kubectl = Kubectl.of(kube)
+    for partition, node in CACHED_ON.items():
+        kubectl.run("label", "node", node, f"{LABEL}={partition}")
+    yield
+    kubectl.run("label", "nodes", "--all", f"{LABEL}-")
+
+
+@pytest.fixture
+def claim(namespace: Kubectl) -> Iterator[None]:
+    """Have a volume and a claim of the SampleSet's name, with a file on each node."""
+    volume = f"imagenet-{namespace.namespace}"
+    access = {"accessModes": ["ReadWriteMany"], "storageClassName": "by-hand"}
+    place = {"hostPath": {"path": "/mnt/imagenet", "type": "DirectoryOrCreate"}}
+    capacity = {"storage": "1Gi"}
+    namespace.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": volume},
+            "spec": {**access, **place, "capacity": capacity},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "imagenet"},
+            "spec": {**access, "volumeName": volume, "resources": {"requests": capacity}},
+        },
+    )
+    yield
+    namespace.run("delete", "pv", volume, "--wait=false")
+
+
+def stand(namespace: Kubectl, phase: str) -> None:
+    """Say where the SampleSet stands, as its controller would."""
+    patch = f'--patch={{"status":{{"phase":"{phase}"}}}}'
+    namespace.run("patch", "sampleset/imagenet", "--subresource=status", "--type=merge", patch)
+
+
+def with_image(job: Manifest, image: str) -> Manifest:
+    containers = "spec.{}.template.spec.containers.0.image"
+    return changed(job, {containers.format(name): image for name in ("ps", "worker")})
+
+
+@pytest.mark.usefixtures("cached", "claim")
+def test_jobs_wait_for_their_data_and_run_next_to_it(namespace: Kubectl, jobs: Jobs) -> None:
+    reference = {"name": "imagenet", "mountPath": "/mnt/imagenet"}
+    demo = with_image(circulating("PaddleJob/ps-demo"), TESTBOX)
+    jobs.submit(
+        demo,
+        paddle_job("train", ps=role(1, *ENDLESS), worker=role(3, *ENDLESS), sampleSetRef=reference),
+        paddle_job("impatient", worker=role(1, *ENDLESS), sampleSetRef={**reference, "timeoutSeconds": 1}),
+    )
+    jobs.until("Failed", "impatient")
+    assert jobs.why("impatient", "Failed").startswith("SampleSetTimeout: there is no SampleSet imagenet in namespace ")
+    namespace.apply(changed(circulating("SampleSet/imagenet"), {"spec.partitions": 2}))
+    stand(namespace, "Syncing")
+    waits = "WaitingForData: SampleSet imagenet is not Ready yet, it is Syncing"
+    jobs.eventually(lambda: jobs.why("train", "DataReady") == waits, "the wait is not told of")
+    assert (jobs.why("train"), jobs.pods()) == (waits, {})
+    stand(namespace, "Ready")
+    jobs.until("Running", "ps-demo", "train")
+    nodes = {name: pod["spec"]["nodeName"] for name, pod in jobs.pods().items()}
+    assert nodes["ps-demo-worker-0"] == nodes["train-worker-0"] == "node-2"
+    assert nodes["train-worker-1"] == "node-1"
+    assert "train-worker-2" in nodes
+    namespace.execute("train-worker-0", "touch", "/mnt/imagenet/train_list.txt")
+    assert namespace.execute("ps-demo-worker-0", "ls", "/mnt/imagenet") == "train_list.txt\n"
+    table = namespace.run("get", "paddlejob", "ps-demo").splitlines()
+    assert table[0] == "NAME      STATUS    MODE   AGE"
+    assert table[1].startswith("ps-demo   Running   PS     ")
