@@ -46,8 +46,8 @@ format: ready ## Format the code and repair what the linter can
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format
 
-lock: ready ## Write the locks (ours, and that of the benchmark's kopf), keeping the versions that still fit
-	$(BIN)/python tools/generate requirements.lock bench/kopf.lock
+lock: ready ## Write the locks (ours, and those of the benchmark's kopf and the tests' Paddle), keeping versions that still fit
+	$(BIN)/python tools/generate requirements.lock bench/kopf.lock tests/cluster/paddlebox/requirements.lock
 
 manifests: ready ## Write what is in deploy/ from the code
 	$(BIN)/python tools/generate deploy/v1/crd.yaml deploy/v1beta1/crd.yaml

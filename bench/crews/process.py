@@ -17,6 +17,12 @@ LOCK = BENCH / "kopf.lock"
 TICKS = os.sysconf("SC_CLK_TCK")
 KIB, MB = 1024, 1_000_000
 PATIENCE = 20.0
+# The managers on kopf: their modules, and the clients that they do without.
+MANAGERS = {
+    "tutorial": (("tutorial",), ("kubernetes_asyncio",)),
+    "typed": (("onkopf", "typed"), ("kubernetes",)),
+    "plain": (("onkopf", "plain"), ("kubernetes", "kubernetes_asyncio")),
+}
 
 
 @dataclass(frozen=True)
@@ -36,19 +42,21 @@ def ours(kubeconfig: Path) -> Program:
 
 
 def on_kopf(kubeconfig: Path, scratch: Path) -> list[Program]:
-    """Install what is locked into venvs of their own, which go with the scratch directory."""
-    typed, plain = scratch / "typed", scratch / "plain"
-    for venv in (typed, plain):
+    """Install what is locked into venvs of their own, which go with the scratch directory.
+
+    kopf loads every client that it finds, and grows by it: each venv has only the one that its manager uses.
+    """
+    environment = {**os.environ, "KUBECONFIG": str(kubeconfig), "PYTHONPATH": str(BENCH)}
+    programs = []
+    for name, (modules, without) in MANAGERS.items():
+        venv = scratch / name
         uv("venv", "--python", sys.executable, str(venv))
         uv("pip", "install", "--python", str(venv), "--require-hashes", "--requirement", str(LOCK))
-    # kopf loads the client wherever there is one, and is half as large again.
-    uv("pip", "uninstall", "--python", str(plain), "kubernetes_asyncio")
-    environment = {**os.environ, "KUBECONFIG": str(kubeconfig), "PYTHONPATH": str(BENCH)}
-    run = ("run", "--standalone", "--module", "crews.onkopf", "--module")
-    return [
-        Program(venv.name, (str(venv / "bin/kopf"), *run, f"crews.{venv.name}", "--namespace"), environment)
-        for venv in (typed, plain)
-    ]
+        uv("pip", "uninstall", "--python", str(venv), *without)
+        words = [word for module in modules for word in ("--module", f"crews.{module}")]
+        argv = (str(venv / "bin/kopf"), "run", "--standalone", *words, "--namespace")
+        programs.append(Program(name, argv, environment))
+    return programs
 
 
 def uv(*words: str) -> None:

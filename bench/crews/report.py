@@ -13,7 +13,12 @@ from rich.table import Table
 from crews.trial import PATIENCE
 
 # The managers, as their columns are headed.
-MANAGERS = {"ours": "ours", "typed": "kopf, kubernetes_asyncio", "plain": "kopf, plain requests"}
+MANAGERS = {
+    "ours": "ours",
+    "tutorial": "kopf, as in its tutorial",
+    "typed": "kopf, kubernetes_asyncio",
+    "plain": "kopf, plain requests",
+}
 COLUMNS = ("what", *MANAGERS.values(), "promised")
 # What is measured, its unit, and what was promised of ours.
 MEASURED = {

@@ -15,6 +15,7 @@ from localkube.paths import Home
 from localkube.progress import Progress
 from localkube.waiting import wait_until
 from support import definition, family
+from support import paddlebox as paddle_image
 from support.managerprogram import ManagerProgram
 from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
 from support.workloads import BASE, TESTBOX
@@ -129,3 +130,11 @@ def parents_collected(kube: Cluster, parents_served: None) -> None:
     kubectl.apply({"apiVersion": "v1", "kind": "ConfigMap", **family.child(owner, 0)})
     kubectl.run("delete", "parent/forerunner")
     kubectl.wait("delete", "configmap/forerunner-0")
+
+
+@pytest.fixture(scope="session")
+def paddlebox(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> str:
+    """Give the name of the image with PaddlePaddle; only tests that ask for it pay for its gigabyte on every node."""
+    archive = paddle_image.built(localkube_home, localkube_progress)
+    load.load([node.control for node in kube.nodes], archive, localkube_progress)
+    return paddle_image.IMAGE

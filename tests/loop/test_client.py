@@ -1,6 +1,9 @@
 """The client sends again only what is safe, and says why something was refused."""
 
 import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import web
@@ -13,6 +16,7 @@ from paddle_operator.kube import command, errors
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
+from paddle_operator.kube.connection import attentive_socket
 from paddle_operator.kube.credentials import Fixed, Proof
 from paddle_operator.kube.request import Preconditions, Request, Scope
 from support.embeddedapi import Api
@@ -222,6 +226,71 @@ async def test_a_refused_credential_is_renewed_once(api: Api) -> None:
         assert credentials.given == 4
 
 
-async def test_an_answer_that_is_no_json_is_an_error_like_no_answer() -> None:
-    with pytest.raises(errors.UnreachableError, match="not JSON"):
-        wire.decode(b"<html>")
+@pytest.mark.parametrize("body", ["<html>", "[]", '"text"', ""])
+async def test_an_answer_that_is_no_object_is_an_error_like_no_answer(body: str) -> None:
+    async with answering(web.Response(text=body)) as client:
+        with pytest.raises(errors.UnreachableError, match="the answer is n"):
+            await client.create(CONFIG_MAPS, config_map())
+
+
+async def test_a_list_that_is_none_is_an_error_like_no_answer() -> None:
+    async with answering(web.json_response({"items": []})) as client:
+        with pytest.raises(errors.UnreachableError, match="is no page of a list"):
+            await client.list(Scope(CONFIG_MAPS))
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "words"),
+    [
+        (
+            web.Response(status=502, text="<h1>Bad gateway</h1>"),
+            errors.ServerError,
+            "502 Unknown: <h1>Bad gateway</h1>",
+        ),
+        (web.Response(status=403, body=b"\xff" * 9000), errors.ForbiddenError, "403 Unknown: \ufffd{500}$"),
+        (web.json_response({"kind": "Other"}, status=404), errors.NotFoundError, '404 Unknown: {"kind": "Other"}'),
+        (web.json_response({"kind": "Status", "code": "x"}, status=503), errors.ApiError, "0 Unknown"),
+        (web.Response(status=302, headers={"Location": "http://127.0.0.1:1/"}), errors.ApiError, "302 Unknown: "),
+    ],
+    ids=["a proxy's page", "no text", "no Status", "a Status without a code", "a way elsewhere"],
+)
+async def test_what_a_proxy_in_between_refuses_is_told_by_its_code(
+    answer: web.Response, expected: type[errors.ApiError], words: str
+) -> None:
+    async with answering(answer) as client:
+        with pytest.raises(expected, match=words) as caught:
+            await client.create(CONFIG_MAPS, config_map())
+        assert type(caught.value) is expected
+
+
+async def test_a_log_is_text_whatever_was_printed() -> None:
+    async with answering(web.Response(body=b"one\ntwo \xff\n")) as client:
+        assert await client.pod_log(KEY, "main", 2) == "one\ntwo \ufffd\n"
+
+
+async def test_a_client_that_is_closed_sends_nothing(api: Api) -> None:
+    async with Client(api.config, "tester") as client:
+        await client.list(Scope(CONFIG_MAPS))
+    await client.connection.close()
+    with pytest.raises(RuntimeError, match="used outside of its `async with`"):
+        await client.list(Scope(CONFIG_MAPS))
+
+
+def test_a_system_without_some_options_of_a_socket_has_sockets_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(socket, "TCP_KEEPIDLE")
+    with attentive_socket((socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 1))) as made:
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert made.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT) == 3
+
+
+@contextlib.asynccontextmanager
+async def answering(response: web.Response) -> AsyncIterator[Client]:
+    """Give a client of a server that has one answer to everything."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return response
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    async with TestServer(app) as server, Client(Config(str(server.make_url("")), Fixed()), "tester") as client:
+        yield client

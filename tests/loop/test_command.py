@@ -47,6 +47,7 @@ async def hello(socket: Socket) -> None:
     await say(socket, Channel.STDERR, b"oh \xff")
     await say(socket, Channel.STDOUT, b"lo")
     await socket.send_str("no output")
+    await socket.send_bytes(b"\x09of a channel to come")
     await end(socket, failed("3"))
 
 

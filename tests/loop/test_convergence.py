@@ -1,15 +1,15 @@
 """The loop brings the world to where it should be, from anywhere, and then leaves it alone."""
 
 import asyncio
-import copy
 import dataclasses
 import logging
 from collections.abc import Awaitable, Callable
 
 import pytest
 
-from paddle_operator.api.manifest import Key, Manifest, key_of
-from paddle_operator.control.controller import Controller, Trigger, World
+from paddle_operator.api.manifest import Key, Manifest
+from paddle_operator.control import controller as controlling
+from paddle_operator.control.controller import Controller, Trigger, World, key_of_owner
 from paddle_operator.control.manager import Manager
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Create, Plan, Status
@@ -21,7 +21,7 @@ from support.eventually import eventually
 from support.family import CONFIG_MAPS, FAMILY, PARENTS
 from support.managing import is_idle
 
-from .conftest import MARK, Managing
+from .conftest import Managing
 
 CHILDREN = ["ada-0", "ada-1", "ada-2"]
 ADA = Key("default", "ada")
@@ -41,66 +41,6 @@ def is_grown(api: Api, name: str = "ada", children: int = 3) -> bool:
 async def grown(api: Api, manager: Manager) -> None:
     await eventually(lambda: is_grown(api) and is_idle(manager))
     await eventually(lambda: api.names("events"))
-
-
-def world_of(api: Api) -> dict[str, Manifest]:
-    """What is there, but for what differs from run to run."""
-    found = copy.deepcopy(
-        {f"{plural}/{key_of(found)}": found for plural in ("parents", "configmaps") for found in api.all(plural)}
-    )
-    for manifest in found.values():
-        for name in ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation"):
-            manifest["metadata"].pop(name, None)
-        manifest["metadata"].get("annotations", {}).pop(MARK, None)
-        for owner in manifest["metadata"].get("ownerReferences", []):
-            owner.pop("uid")
-        for condition in manifest.get("status", {}).get("conditions", []):
-            condition.pop("lastTransitionTime")
-    return found
-
-
-async def test_a_second_pass_writes_nothing(api: Api, managing: Managing) -> None:
-    api.put("parents", family.parent("ada"))
-    async with managing() as manager:
-        await grown(api, manager)
-        assert api.names("configmaps") == CHILDREN
-        writes = list(api.writes)
-        passes = manager.metrics._reconciles.labels("family", "done")._value.get()
-        manager.loops[0].queue.add(ADA)
-        await eventually(lambda: manager.metrics._reconciles.labels("family", "done")._value.get() > passes)
-        await eventually(lambda: is_idle(manager))
-        assert [write for write in api.writes[len(writes) :] if "events/" not in write] == []
-
-
-async def test_a_manager_started_again_writes_nothing(api: Api, managing: Managing) -> None:
-    api.put("parents", family.parent("ada"))
-    async with managing() as manager:
-        await grown(api, manager)
-    before = world_of(api)
-    writes = len(api.writes)
-    async with managing() as manager:
-        await eventually(lambda: manager.metrics._reconciles.labels("family", "done")._value.get() >= 1)
-        await eventually(lambda: is_idle(manager))
-    assert [write for write in api.writes[writes:] if "events/" not in write] == []
-    assert world_of(api) == before
-
-
-@pytest.mark.parametrize("number", range(1, 7))
-async def test_killed_after_any_write_it_comes_to_the_same_end(api: Api, managing: Managing, number: int) -> None:
-    api.put("parents", family.parent("ada"))
-    killed = asyncio.Event()
-    api.after_write = lambda _: killed.set() if len(api.writes) == number else None
-    async with managing() as manager:
-        waiting = asyncio.create_task(killed.wait())
-        settled = asyncio.create_task(grown(api, manager))
-        await asyncio.wait([waiting, settled], return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
-        settled.cancel()
-    async with managing() as manager:
-        await eventually(lambda: is_grown(api) and is_idle(manager))
-    expected = {"parents/default/ada", *(f"configmaps/default/{name}" for name in CHILDREN)}
-    assert set(world_of(api)) == expected
-    assert [world_of(api)[f"configmaps/default/{name}"]["data"] for name in CHILDREN] == [{"value": "one"}] * 3
 
 
 @pytest.mark.parametrize(
@@ -157,7 +97,9 @@ async def test_fewer_children_are_wanted_and_the_rest_goes(api: Api, managing: M
         await eventually(lambda: api.names("configmaps") == ["ada-0"] and is_grown(api, children=1))
 
 
-async def test_an_object_that_is_not_ours_is_left_alone_and_the_reason_is_told(api: Api, managing: Managing) -> None:
+async def test_an_object_that_is_not_ours_is_left_alone_and_the_reason_is_told(
+    api: Api, managing: Managing, caplog: pytest.LogCaptureFixture
+) -> None:
     api.put("configmaps", {"metadata": {"name": "ada-1", "namespace": "default"}, "data": {"mine": "yes"}})
     api.put("parents", family.parent("ada"))
 
@@ -173,6 +115,8 @@ async def test_an_object_that_is_not_ours_is_left_alone_and_the_reason_is_told(a
         api.remove("configmaps", Key("default", "ada-1"))
         await eventually(lambda: is_grown(api))
         assert set(conditions()) == {"Ready"}
+    told = [record for record in caplog.records if "reconcile failed" in record.getMessage()]
+    assert [record.exc_info for record in told] == [None] * len(told), "a person's mistake is no defect of ours"
 
 
 async def test_what_the_server_calls_invalid_is_told_and_not_tried_again(api: Api, managing: Managing) -> None:
@@ -233,6 +177,8 @@ def odd_values(manifest: Manifest) -> list[str]:
 async def test_an_object_that_a_controllers_own_function_cannot_read_stops_nobody(
     api: Api, managing: Managing, broken: Trigger, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """It is told once for each object, as long as there is room to remember that."""
+
     async def idle(_: World, __: Key) -> Outcome:
         return Done()
 
@@ -249,6 +195,47 @@ async def test_an_object_that_a_controllers_own_function_cannot_read_stops_nobod
         f"default/{name}" for name in CHILDREN
     ]
     assert all(record.exc_info for record in told)
+
+
+async def test_what_was_left_out_is_forgotten_before_it_fills_the_memory(
+    api: Api, managing: Managing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(controlling, "WARNINGS_REMEMBERED", 2)
+    broken = Trigger(CONFIG_MAPS, no_keys, labels=f"{family.LABEL}=yes")
+    async with managing([FAMILY, Controller("brittle", (broken,), FAMILY.reconcile)]) as manager:
+        api.put("parents", family.parent("ada", children=9))
+        await eventually(lambda: manager.metrics._left_out.labels("brittle")._value.get() >= 9)
+        assert len(manager.loops[1]._warned) <= 2
+
+
+async def test_who_asks_to_look_again_is_asked_again(api: Api, managing: Managing) -> None:
+    looks = 0
+
+    async def looking(_: World, __: Key) -> Outcome:
+        nonlocal looks
+        looks += 1
+        return Done(look_again=0.01 if looks < 3 else None)
+
+    api.put("parents", family.parent("ada"))
+    async with managing([Controller("looking", FAMILY.triggers[:1], looking)]) as manager:
+        await eventually(lambda: looks == 3 and is_idle(manager))
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        ({}, [ADA]),
+        ({"controller": False}, []),
+        ({"kind": "Other"}, []),
+        ({"apiVersion": "other.org/v1"}, []),
+        ({"apiVersion": "example.org/v2"}, [ADA]),
+    ],
+    ids=["ours", "not its controller", "another kind", "another group", "another version"],
+)
+def test_a_child_is_mapped_to_the_parent_that_controls_it(owner: Manifest, expected: list[Key]) -> None:
+    made = family.child({**family.parent("ada"), "metadata": {"name": "ada", "namespace": "default", "uid": "u"}}, 0)
+    made["metadata"]["ownerReferences"][0] |= owner
+    assert list(key_of_owner(PARENTS)(made)) == expected
 
 
 async def test_a_burst_of_changes_is_one_look(api: Api, managing: Managing) -> None:

@@ -1,12 +1,13 @@
 """A plan is written in its order: what belongs together side by side, each write for itself, the status last."""
 
 import asyncio
+import contextlib
 import copy
 from collections.abc import AsyncIterator
 
 import pytest
 
-from paddle_operator.api.manifest import Key, Manifest, key_of
+from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of, version_of
 from paddle_operator.control import execute
 from paddle_operator.control.execute import Executor, ForeignObjectError
 from paddle_operator.control.lease import LeadershipLostError
@@ -17,7 +18,7 @@ from paddle_operator.kube import errors
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.events import Recorder
-from paddle_operator.kube.request import Request
+from paddle_operator.kube.request import Kind, Preconditions, Request
 from support import family
 from support.embeddedapi import Api
 from support.eventually import eventually
@@ -248,3 +249,51 @@ async def test_an_object_of_others_that_nobody_showed_us_is_not_touched(api: Api
     with pytest.raises(ForeignObjectError, match="ConfigMap default/a exists and is not ours"):
         await executor(client).execute(Plan(apply=applying("a", value="ours")))
     assert api.get(MAPS, "default", "a") == foreign
+
+
+def watching(client: Client, kind: Kind, *manifests: Manifest) -> Executor:
+    """Give an executor that has seen these objects of a kind."""
+    store = Store()
+    store.replace(copy.deepcopy(list(manifests)))
+    return Executor(client, {kind: store}, Recorder(client, "tester"), MARK)
+
+
+async def test_what_is_so_already_is_not_patched(api: Api, client: Client) -> None:
+    observed = api.put(MAPS, {**config_map("a"), "data": {"is": "so"}})
+    plan = Plan(patch=(Patch(CONFIG_MAPS, key_of(observed), {"data": {"is": "so"}}),))
+    assert await watching(client, CONFIG_MAPS, observed).execute(plan) == Done()
+    assert api.writes == []
+
+
+@pytest.mark.parametrize("ours", [True, False])
+async def test_what_exists_is_not_created_and_must_be_ours(api: Api, client: Client, *, ours: bool) -> None:
+    owner = {"apiVersion": "v1", "kind": "Parent", "name": "ada", "uid": "u-1" if ours else "u-2", "controller": True}
+    observed = config_map("a")
+    observed["metadata"]["ownerReferences"] = [owner]
+    wanted = copy.deepcopy(observed)
+    wanted["metadata"]["ownerReferences"][0]["uid"] = "u-1"
+    executing = watching(client, CONFIG_MAPS, api.put(MAPS, observed)).execute(
+        Plan(create=(Create(CONFIG_MAPS, wanted),))
+    )
+    with contextlib.nullcontext() if ours else pytest.raises(ForeignObjectError):
+        await executing
+    assert api.writes == []
+
+
+async def test_a_delete_is_done_when_the_object_is_gone_already(api: Api, client: Client) -> None:
+    observed = copy.deepcopy(api.put(MAPS, config_map("a")))
+    plan = Plan(delete=(Delete.of(CONFIG_MAPS, observed),))
+    api.remove(MAPS, Key("default", "a"))
+    assert await executor(client).execute(plan) == Done()
+    api.put(MAPS, config_map("a"))
+    assert await executor(client).execute(plan) == Done()
+    assert api.names(MAPS) == ["a"], "a later object of the name is not the one that was meant"
+
+
+async def test_a_delete_of_one_version_fails_when_it_has_changed(api: Api, client: Client) -> None:
+    observed = copy.deepcopy(api.put(MAPS, config_map("a")))
+    api.put(MAPS, {**config_map("a"), "data": {"new": "yes"}})
+    preconditions = Preconditions(uid_of(observed), version_of(observed))
+    with pytest.raises(errors.ConflictError):
+        await executor(client).execute(Plan(delete=(Delete(CONFIG_MAPS, key_of(observed), preconditions),)))
+    assert api.names(MAPS) == ["a"]

@@ -146,6 +146,10 @@ async def test_a_holder_that_died_is_waited_out(api: Api, client: Client) -> Non
     assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("heir", 5)
 
 
+async def test_who_does_not_hold_it_keeps_nothing(client: Client) -> None:
+    await asyncio.wait_for(elector(client, "first").keep(), 5)
+
+
 def test_renewing_keeps_when_it_was_acquired() -> None:
     taken = next_spec({}, "first", 15)
     renewed = next_spec(taken, "first", 15)

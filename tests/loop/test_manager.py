@@ -48,11 +48,15 @@ async def test_it_is_ready_once_everything_is_listed(api: Api, client: Client, u
     await eventually(lambda: manager.metrics._reconciles.labels("family", "done")._value.get() >= 1)
     api.cut_watches()
     await eventually(lambda: manager.metrics._restarts.labels("parents")._value.get() >= 1)
+    await eventually(lambda: len(api.watches) == 2)
+    api.send("parents", b"odd\n")
+    await eventually(lambda: manager.metrics._skipped.labels("parents")._value.get() == 1)
     status, counted = await fetch(unused_tcp_port, "/metrics")
     assert status == 200
     assert 'controller_queue_depth{controller="family"}' in counted
     assert 'controller_reconciles_total{controller="family",result="done"}' in counted
     assert 'kube_watch_restarts_total{resource="parents"}' in counted
+    assert 'kube_objects_skipped_total{resource="parents"} 1.0' in counted
     stop.set()
     await asyncio.wait_for(task, 5)
 
@@ -166,6 +170,41 @@ async def test_a_part_that_breaks_ends_the_manager_with_its_own_error(
         monkeypatch.setattr(manager._elector, "_held_by_another", broken)
     with pytest.RaisesGroup(ZeroDivisionError, flatten_subgroups=True):
         await asyncio.wait_for(manager.run(asyncio.Event()), 5)
+
+
+@pytest.mark.parametrize("elected", [True, False])
+async def test_it_stops_when_asked_also_before_everything_is_listed(api: Api, client: Client, *, elected: bool) -> None:
+    api.fail("GET", "parents", 1_000_000, 500, "InternalError")
+    election = Election(LEASE, "first") if elected else None
+    stop = asyncio.Event()
+    manager = Manager(client, [FAMILY], Settings(MARK, "", election, pace=QUICK))
+    task = asyncio.create_task(manager.run(stop))
+    await eventually(lambda: manager.caches.missing == ["parents"])
+    stop.set()
+    await asyncio.wait_for(task, 5)
+    assert manager.loops[0].queue.depth == 0
+
+
+async def test_the_second_signal_ends_it_at_once() -> None:
+    began = asyncio.Event()
+
+    async def run() -> None:
+        with managing_module.signals(asyncio.Event()):
+            began.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(run())
+    await began.wait()
+    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGTERM)
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 5)
+
+
+def test_all_who_watch_a_kind_ask_for_the_same_objects(client: Client) -> None:
+    other = Controller("other", (Trigger(family.CONFIG_MAPS, labels="app=other"),), family.reconcile)
+    with pytest.raises(ValueError, match="configmaps are watched already, with other labels"):
+        Manager(client, [FAMILY, other], Settings(MARK))
 
 
 async def test_the_first_signal_asks_to_stop() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.control.store import Store
+from paddle_operator.kube import watch as watching_module
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Scope
@@ -249,6 +250,53 @@ async def test_a_server_that_forgets_at_once_is_asked_less_and_less_often(api: A
         started = loop.time()
         await eventually(lambda: watched.meter.restarts[PLURAL] >= 6)
         assert loop.time() - started >= 0.5 * 0.02 * (1 + 2 + 4 + 8 + 16)
+
+
+async def test_a_watch_that_ends_in_its_time_goes_on_at_once_and_quietly(
+    api: Api, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with watching(client, api, replace(QUICK, settled=0.0, backoff=Backoff(60.0, 60.0))) as watched:
+        requests = api.requests["GET"]
+        api.end_watches()
+        await eventually(lambda: api.requests["GET"] > requests and api.watches)
+        api.put(PLURAL, config_map("good"))
+        await eventually(lambda: watched.names == {"good"})
+        assert (watched.meter.restarts[PLURAL], caplog.records) == (0, [])
+
+
+class Recording(Backoff):
+    """Notes how many failures in a row it was asked about."""
+
+    def after(self, failures: int) -> float:
+        asked.append(failures)
+        return super().after(failures)
+
+
+asked: list[int] = []
+
+
+@pytest.mark.parametrize(("settled", "expected"), [(0.0, [1, 1, 1]), (60.0, [1, 2, 3])], ids=["good", "short"])
+async def test_only_short_watches_make_the_next_try_come_later(
+    api: Api, client: Client, settled: float, expected: list[int]
+) -> None:
+    asked.clear()
+    async with watching(client, api, replace(QUICK, settled=settled, backoff=Recording(0.01, 0.01))):
+        for number in range(1, 4):
+            await eventually(lambda: api.watches)
+            api.cut_watches()
+            await eventually(lambda wanted=number: len(asked) >= wanted)  # type: ignore[misc]  # asked at once
+    assert asked[:3] == expected
+
+
+async def test_what_was_warned_about_is_forgotten_before_it_fills_the_memory(
+    api: Api, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching_module, "WARNINGS_REMEMBERED", 2)
+    async with watching(client, api) as watched:
+        for number in range(5):
+            api.send(PLURAL, f"odd {number}\n".encode())
+        await eventually(lambda: watched.meter.skipped[PLURAL] == 5)
+        assert len(watched.watch._warned) == 1
 
 
 async def test_a_server_that_ends_every_watch_at_once_is_not_asked_all_the_time(api: Api, client: Client) -> None:

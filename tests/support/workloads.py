@@ -5,7 +5,16 @@ from typing import Any
 Manifest = dict[str, Any]
 TESTBOX = "localhost/testbox:1"
 # One base for all images of the tests: making a second one takes most of a minute.
-BASE = ("bindfs", "busybox-static", "ca-certificates", "fuse3", "python3", "python3-grpcio", "python3-venv")
+BASE = (
+    "bindfs",
+    "busybox-static",
+    "ca-certificates",
+    "fuse3",
+    "libgomp1",
+    "python3",
+    "python3-grpcio",
+    "python3-venv",
+)
 
 
 def container(*command: str, **fields: Any) -> Manifest:  # noqa: ANN401 any field of a container

@@ -11,6 +11,8 @@ from typing import TypeVar
 
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of
 from paddle_operator.control.caches import Caches
+from paddle_operator.control.execute import ForeignObjectError
+from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.control.metrics import Metrics
 from paddle_operator.control.outcome import Outcome, Terminal
 from paddle_operator.control.plan import Plan
@@ -194,8 +196,8 @@ class Loop:
         self._count("error", started)
         delay = self.queue.retry(key)
         self._metrics.retried(self.controller.name)
-        # An error of the API server is explained by its words; anything else is a defect, found by its trace.
-        trace = None if isinstance(error, errors.KubeError) else error
+        # These are explained by their words; anything else is a defect, found by its trace.
+        trace = None if isinstance(error, (errors.KubeError, ForeignObjectError, LeadershipLostError)) else error
         words = f"{type(error).__name__}: {error}"
         log.warning(
             "reconcile failed controller=%s key=%s retry_in=%.1fs: %s",

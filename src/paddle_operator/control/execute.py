@@ -75,8 +75,8 @@ class Executor:
 
     async def _write_objects(self, plan: Plan) -> None:
         await self._write_all(self._patch, plan.patch)
-        await self._write_all(self._apply, plan.apply)
-        await self._write_all(self._create, plan.create)
+        await self._write_all(self._apply, [apply for apply in plan.apply if not self._is_applied(apply)])
+        await self._write_all(self._create, [create for create in plan.create if not self._is_there(create)])
         await self._write_all(self._delete, plan.delete)
 
     async def _write_all(self, write: Callable[[Write], Awaitable[None]], wanted: Sequence[Write]) -> None:
@@ -90,6 +90,16 @@ class Executor:
         results = await asyncio.gather(*map(one, wanted), return_exceptions=True)
         if failures := [result for result in results if result is not None]:
             raise most_telling(failures)
+
+    def _is_applied(self, apply: Apply) -> bool:
+        observed = self._cached(apply.kind, key_of(apply.manifest))
+        if observed is None or not self._is_ours(observed, apply.manifest):
+            return False
+        return self._applied.holds(apply.kind, observed, apply.manifest)
+
+    def _is_there(self, create: Create) -> bool:
+        observed = self._cached(create.kind, key_of(create.manifest))
+        return observed is not None and self._is_ours(observed, create.manifest)
 
     async def _patch(self, patch: Patch) -> None:
         observed = self._cached(patch.kind, patch.key)
@@ -206,13 +216,14 @@ class Executor:
         if kind in self._stores:
             self._stores[kind].refresh(written)
 
-    def _refuse_foreign(self, kind: Kind, observed: Manifest, wanted: Manifest) -> None:
+    def _is_ours(self, observed: Manifest, wanted: Manifest) -> bool:
         owner, wanted_owner = controller_of(observed), controller_of(wanted)
         if wanted_owner is None:
-            ours = owner is None and self._applied.marks(observed)
-        else:
-            ours = owner is not None and owner["uid"] == wanted_owner["uid"]
-        if not ours:
+            return owner is None and self._applied.marks(observed)
+        return owner is not None and owner["uid"] == wanted_owner["uid"]
+
+    def _refuse_foreign(self, kind: Kind, observed: Manifest, wanted: Manifest) -> None:
+        if not self._is_ours(observed, wanted):
             raise ForeignObjectError(
                 f"{kind.kind} {key_of(observed)} exists and is not ours: rename or delete it, or choose another name"
             )

@@ -40,6 +40,7 @@ class Connection:
             connector=aiohttp.TCPConnector(limit=0, socket_factory=attentive_socket),
             headers={"User-Agent": self._user_agent},
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
+            cookie_jar=aiohttp.DummyCookieJar(),
             middlewares=(refused, once),
         )
 

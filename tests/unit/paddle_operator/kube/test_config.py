@@ -1,5 +1,6 @@
 """The way to a cluster is found as kubectl finds it, and what is wrong with it is said in a sentence."""
 
+import asyncio
 import base64
 import json
 import os
@@ -13,7 +14,7 @@ import yaml
 from localkube import pki
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.kube import config, credentials
-from paddle_operator.kube.credentials import Exec, Plugin, TokenFile
+from paddle_operator.kube.credentials import Exec, Fixed, Plugin, TokenFile
 from paddle_operator.kube.errors import ConfigError
 from paddle_operator.kube.tls import Pair
 
@@ -93,6 +94,77 @@ async def test_in_a_pod_the_service_account_is_used(tmp_path: Path, certificates
     found = config.in_cluster({"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "6443"}, tmp_path)
     assert (found.server, found.namespace) == ("https://[fd00::1]:6443", "shop")
     assert (await found.credentials.proof()).token == "first"  # noqa: S105 no secret
+
+
+def test_in_a_pod_without_its_service_account_it_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"a pod, but .*/ca.crt is missing: mount the service account"):
+        config.in_cluster({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, tmp_path)
+
+
+def test_the_pod_we_are_in_counts_before_the_home_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    inside = config.Config("https://inside", Fixed())
+    monkeypatch.setattr(config, "in_cluster", lambda _: inside)
+    (tmp_path / ".kube").mkdir()
+    written(tmp_path / ".kube/config", kubeconfig())
+    assert config.load(environment={"KUBERNETES_SERVICE_HOST": "10.0.0.1", "HOME": str(tmp_path)}) is inside
+    assert config.load(environment={"HOME": str(tmp_path)}).server == "https://cluster:6443"
+
+
+async def test_a_token_file_lies_beside_the_kubeconfig(tmp_path: Path) -> None:
+    found = config.from_files([written(tmp_path / "config", kubeconfig(user={"tokenFile": "token"}))])
+    with pytest.raises(ConfigError, match=r"the token file .*/token cannot be read: No such file or directory"):
+        await found.credentials.proof()
+    (tmp_path / "token").write_text("t\n")
+    assert (await found.credentials.proof()).headers == {"Authorization": "Bearer t"}
+
+
+async def test_a_plug_in_of_the_kubeconfig_runs_from_its_folder_and_knows_the_cluster(
+    tmp_path: Path, certificates: Path
+) -> None:
+    program = tmp_path / "bin/login"
+    program.parent.mkdir()
+    program.write_text(
+        '#!/bin/sh\necho "$KUBERNETES_EXEC_INFO" >"$PLACE/asked"\nprintf \'{"status": {"token": "%s"}}\' "$1-$WORD"\n'
+    )
+    program.chmod(0o755)
+    env = [{"name": "WORD", "value": "secret"}, {"name": "PLACE", "value": str(tmp_path)}]
+    asked = {
+        "command": "./bin/login",
+        "apiVersion": "v1",
+        "args": ["two words"],
+        "env": env,
+        "provideClusterInfo": True,
+    }
+    cluster = {"certificate-authority": str(certificates / "ca.crt")}
+    path = written(tmp_path / "config", kubeconfig(cluster, {"exec": asked}))
+    assert (await config.from_files([path]).credentials.proof()).token == "two words-secret"  # noqa: S105 no secret
+    told = json.loads((tmp_path / "asked").read_text())["spec"]["cluster"]
+    assert told["server"] == "https://cluster:6443/"
+    assert base64.b64decode(told["certificate-authority-data"]) == (certificates / "ca.crt").read_bytes()
+
+
+def test_a_plug_in_without_a_path_is_looked_for_and_knows_nothing_it_did_not_ask_for(tmp_path: Path) -> None:
+    asked = {"command": "login", "apiVersion": "v1", "installHint": "Install it."}
+    found = config.from_files([written(tmp_path / "config", kubeconfig(user={"exec": asked}))]).credentials
+    assert isinstance(found, Exec)
+    assert found._plugin == Plugin(["login"], "v1", hint="Install it.")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"{", "is not YAML"), (b"\xff\xfe\xff", "is not YAML"), (None, "cannot be read: Is a directory")],
+)
+def test_a_kubeconfig_that_is_none_is_said(tmp_path: Path, content: bytes | None, message: str) -> None:
+    path = tmp_path / "config"
+    path.mkdir() if content is None else path.write_bytes(content)
+    with pytest.raises(ConfigError, match=f"the kubeconfig .*/config {message}"):
+        config.from_files([path])
+
+
+def test_among_several_of_a_kind_the_named_one_counts(tmp_path: Path) -> None:
+    content = kubeconfig()
+    content["clusters"].insert(0, {"name": "other", "cluster": {"server": "https://other"}})
+    assert config.from_files([written(tmp_path / "config", content)]).server == "https://cluster:6443"
 
 
 @pytest.mark.parametrize(
@@ -179,6 +251,20 @@ async def test_a_plug_in_may_give_a_certificate(tmp_path: Path) -> None:
     proof = await Exec(plugin(tmp_path, f"echo '{json.dumps({'status': status})}'"), lambda: 0.0).proof()
     assert (proof.pair, proof.headers) == (Pair("certificate", "key"), {})
     assert "key='key'" not in repr(proof)
+
+
+async def test_a_plug_in_that_does_not_answer_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(credentials, "EXEC_TIMEOUT", 0.2)
+    with pytest.raises(ConfigError, match="gave no answer in 0 s"):
+        await Exec(plugin(tmp_path, f"echo $$ >{tmp_path}/pid; exec sleep 600"), lambda: 0.0).proof()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+async def test_all_who_ask_at_once_wait_for_one_run(tmp_path: Path) -> None:
+    found = Exec(plugin(tmp_path, 'echo \'{"status": {"token": "t"}}\''), lambda: 0.0)
+    proofs = await asyncio.gather(*(found.proof() for _ in range(5)))
+    assert ({proof.token for proof in proofs}, (tmp_path / "runs").read_text()) == ({"t"}, "run\n")
 
 
 async def test_a_plug_in_that_is_not_installed_is_said_with_its_hint() -> None:
