@@ -10,6 +10,8 @@ from aiohttp import web
 
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.manager import Manager, Settings
+from paddle_operator.kube import client as wire
+from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.credentials import Fixed
@@ -31,6 +33,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.timeout(LONGEST_TEST))
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the client try again at once."""
+    monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
 
 
 @pytest.fixture

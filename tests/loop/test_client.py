@@ -11,9 +11,7 @@ from aiohttp.test_utils import TestServer
 
 from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
 from paddle_operator.control.lease import LeadershipLostError
-from paddle_operator.kube import client as wire
 from paddle_operator.kube import command, errors
-from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.connection import attentive_socket
@@ -28,11 +26,6 @@ PLURAL = "configmaps"
 
 def config_map(name: str = "one", **data: str) -> Manifest:
     return {"metadata": {"name": name, "namespace": "default"}, "data": data}
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
 
 
 @pytest.mark.parametrize(

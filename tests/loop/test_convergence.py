@@ -13,8 +13,6 @@ from paddle_operator.control.controller import Controller, Trigger, World, key_o
 from paddle_operator.control.manager import Manager
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Create, Plan, Status
-from paddle_operator.kube import client as wire
-from paddle_operator.kube.backoff import Backoff
 from support import family
 from support.embeddedapi import Api
 from support.eventually import eventually
@@ -25,11 +23,6 @@ from .conftest import Managing
 
 CHILDREN = ["ada-0", "ada-1", "ada-2"]
 ADA = Key("default", "ada")
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
 
 
 def is_grown(api: Api, name: str = "ada", children: int = 3) -> bool:

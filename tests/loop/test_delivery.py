@@ -16,7 +16,6 @@ from paddle_operator.control.execute import Executor
 from paddle_operator.control.metrics import Metrics
 from paddle_operator.control.queue import Queue
 from paddle_operator.control.store import Store
-from paddle_operator.kube import client as wire
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.events import Recorder
@@ -114,9 +113,8 @@ class Delivery:
 
 
 @pytest.fixture
-async def delivery(api: Api, client: Client, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Delivery]:
+async def delivery(api: Api, client: Client) -> AsyncIterator[Delivery]:
     """A loop that hears only what is delivered to it; what it writes goes to the server as always."""
-    monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
     metrics = Metrics()
     caches = Caches(client, metrics)
     executor = Executor(client, caches.stores, Recorder(client, "tester"), MARK)

@@ -10,9 +10,7 @@ from aiohttp import web
 from yarl import URL
 
 from paddle_operator.api.manifest import Key, Manifest, uid_of
-from paddle_operator.kube import client as wire
 from paddle_operator.kube import errors
-from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.connection import once
 from paddle_operator.kube.request import Preconditions, Scope
@@ -27,11 +25,6 @@ from .conftest import fronted
 PLURAL = "configmaps"
 KEY = Key("default", "one")
 COLLECTION = "/api/v1/namespaces/default/configmaps"
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
 
 
 @pytest.fixture

@@ -1,37 +1,21 @@
 """What the loop believes stays true when the API server or the way to it is at fault."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from paddle_operator.api.manifest import Key
-from paddle_operator.kube import client as wire
 from paddle_operator.kube import errors
-from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Preconditions
 from support import family
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.family import CONFIG_MAPS
-from support.faultproxy import FaultProxy
 from support.managing import is_idle
 from support.mishaps import Fault, Mishap
 
 from .conftest import Managing
 
 ADA = Key("default", "ada")
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
-
-
-@pytest.fixture
-async def client(proxy: FaultProxy) -> AsyncIterator[Client]:
-    async with Client(proxy.config, "tester", timeout=5.0) as opened:
-        yield opened
 
 
 def is_grown(api: Api, members: int) -> bool:
@@ -44,42 +28,36 @@ def values(api: Api) -> set[str]:
     return {api.get("configmaps", "default", name)["data"]["value"] for name in api.names("configmaps")}
 
 
-async def test_a_change_that_came_just_before_our_own_write_is_not_missed(
-    api: Api, proxy: FaultProxy, managing: Managing
-) -> None:
+async def test_a_change_that_came_just_before_our_own_write_is_not_missed(api: Api, managing: Managing) -> None:
     """The answer to our write brings the change along; a list that shows the same must still be looked at."""
-    proxy.fail("PATCH", "/status", 1_000_000, 409, "Conflict")
+    api.fail("PATCH", "/status", 1_000_000, 409, "Conflict")
     api.put("parents", family.parent("ada"))
     async with managing() as manager:
         await eventually(lambda: len(manager.caches.stores[CONFIG_MAPS]) == 3)
-        struck = len(proxy.struck)
-        await eventually(lambda: len(proxy.struck) >= struck + 3)  # by now nothing but the next try is waited for
-        proxy.freeze_watches()
+        struck = len(api.struck)
+        await eventually(lambda: len(api.struck) >= struck + 3)  # by now nothing but the next try is waited for
+        api.freeze_watches()
         api.put("parents", family.parent("ada", value="two"))
-        proxy.faults.clear()
+        api.faults.clear()
         await eventually(lambda: "status" in api.get("parents", *ADA) and is_idle(manager))
         assert values(api) == {"one"}
         api.forget()
-        proxy.cut_watches()
+        api.cut_watches()
         await eventually(lambda: values(api) == {"two"})
 
 
-async def test_a_delete_refused_for_whatever_reason_is_tried_again(
-    api: Api, proxy: FaultProxy, managing: Managing
-) -> None:
+async def test_a_delete_refused_for_whatever_reason_is_tried_again(api: Api, managing: Managing) -> None:
     """A conflict may mean that another object has the name now, or that the server could not do it this time."""
     api.put("parents", family.parent("ada"))
     async with managing() as manager:
         await eventually(lambda: is_grown(api, 3) and is_idle(manager))
-        proxy.fail("DELETE", "configmaps", 4, 409, "Conflict")
+        api.fail("DELETE", "configmaps", 4, 409, "Conflict")
         api.put("parents", family.parent("ada", children=1))
         await eventually(lambda: is_grown(api, 1))
 
 
-async def test_what_existed_and_is_gone_when_looked_at_is_created_after_all(
-    api: Api, proxy: FaultProxy, managing: Managing
-) -> None:
-    proxy.fail("POST", "configmaps", 6, 409, "AlreadyExists")
+async def test_what_existed_and_is_gone_when_looked_at_is_created_after_all(api: Api, managing: Managing) -> None:
+    api.fail("POST", "configmaps", 6, 409, "AlreadyExists")
     api.put("parents", family.parent("ada", children=0, pets=2))
     async with managing():
         await eventually(lambda: is_grown(api, 2))
@@ -99,10 +77,10 @@ async def test_a_pet_is_replaced_and_not_changed(api: Api, managing: Managing) -
 
 @pytest.mark.parametrize("mishap", [Mishap(), Mishap(after=True)], ids=["before it was done", "after it was done"])
 async def test_a_delete_of_whoever_has_the_name_is_not_sent_again_by_anybody(
-    proxy: FaultProxy, client: Client, mishap: Mishap
+    api: Api, client: Client, mishap: Mishap
 ) -> None:
     await client.create(CONFIG_MAPS, {"metadata": {"name": "one", "namespace": "default"}})
-    proxy.faults.append(Fault("DELETE", "configmaps", 1, mishap))
+    api.faults.append(Fault("DELETE", "configmaps", 1, mishap))
     with pytest.raises(errors.UnreachableError):
         await client.delete(CONFIG_MAPS, Key("default", "one"), Preconditions())
-    assert proxy.requests["DELETE"] == 1
+    assert api.requests["DELETE"] == 1

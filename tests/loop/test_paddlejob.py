@@ -14,8 +14,6 @@ from paddle_operator.control.controller import Controller
 from paddle_operator.controllers.paddlejob import controller
 from paddle_operator.desired.paddlejob import abandoned
 from paddle_operator.desired.paddlejob.snapshot import PortRange, Scheduling, Settings
-from paddle_operator.kube import client as wire
-from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from support import embeddedapi, volcano
 from support.embeddedapi import Api
@@ -30,11 +28,6 @@ PODS = ["demo-ps-0", "demo-worker-0", "demo-worker-1"]
 WORKERS = PODS[1:]
 ENDED_WELL = {"succeeded": 2, "completed": "0-1"}
 PLAIN = Settings(etcd_server="etcd:2379")
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pytest
 
 from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.control.manager import Manager
-from paddle_operator.kube import client as wire
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
@@ -142,11 +141,6 @@ async def running(api: Api, writes: float = math.inf) -> AsyncIterator[Running]:
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
 
 
 def written_since(api: Api, before: int) -> list[str]:

@@ -12,9 +12,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from localkube import pki
-from paddle_operator.kube import client as wire
 from paddle_operator.kube import config, errors, tls
-from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Request
 
@@ -22,8 +20,7 @@ WHO = Request("GET", "/who", repeatable=True)
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "RETRY", Backoff(0.001, 0.001))
+def _look_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls, "LOOK_AGAIN", 0.0)
 
 

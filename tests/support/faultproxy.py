@@ -15,6 +15,7 @@ from aiohttp.connector import AddrInfoType
 from multidict import CIMultiDict
 from yarl import URL
 
+from paddle_operator.embedded.apiserver.calls import Place, place_of
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.connection import once
 from paddle_operator.kube.credentials import Fixed
@@ -30,13 +31,14 @@ from support.mishaps import (
     is_watch,
     reset,
 )
-from support.paths import place_of
 from support.stream import Stream
 
 # What concerns one connection only, and the name that the proxy is called by.
 NOT_PASSED_ON = {"connection", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 LONGEST_GOODBYE = 5.0
 NOT_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+# What a path addresses that is of no object.
+NOWHERE = Place("", "", "", "", "", "")
 
 
 class FaultProxy:
@@ -210,14 +212,14 @@ class FaultProxy:
     def _note(self, request: web.BaseRequest, body: bytes) -> None:
         if request.method in READING:
             return
-        place = place_of(request.path)
+        place = place_of(request.path) or NOWHERE
         name = place.name or json.loads(body).get("metadata", {}).get("name", "")
         part = f"/{place.subresource}" if place.subresource else ""
         self.writes.append(f"{request.method} {place.plural}/{name}{part}")
         self.after_write(self.writes[-1])
 
     async def _pass_on(self, request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-        stream = Stream(place_of(request.path), request.transport, is_watch=is_watch(request))
+        stream = Stream(place_of(request.path) or NOWHERE, request.transport, is_watch=is_watch(request))
         response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=passed_on(answer.headers))
         reading = asyncio.create_task(stream.read(answer.content))
         self._streams.append(stream)

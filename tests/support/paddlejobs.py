@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 
+from localkube.errors import LocalkubeError
 from localkube.kubectl import Kubectl, Manifest
 from localkube.waiting import wait_until
 from support import workloads
@@ -75,7 +76,7 @@ class Jobs:
         """Wait, and say where the jobs stood when it took too long."""
         try:
             wait_until(condition, timeout, otherwise)
-        except Exception as error:
+        except LocalkubeError as error:
             told = {name: (phase, self.why(name), self.why(name, "Stalled")) for name, phase in self.phases().items()}
             raise AssertionError(f"{error}: {told}") from error
 

@@ -4,8 +4,8 @@ import asyncio
 
 import aiohttp
 
+from paddle_operator.embedded.apiserver.calls import Place
 from support.mishaps import reset
-from support.paths import Place
 
 
 class Stream:

@@ -184,23 +184,23 @@ class Executor:
         _log_change("status written", wanted.kind, key)
 
     async def _apply_status(self, kind: Kind, observed: Manifest, status: Manifest) -> Manifest | None:
-        """Write it to this very object: a version is the only precondition that the server knows here."""
-        key, uid = key_of(observed), uid_of(observed)
-        place = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
-        for last in (False, False, True):
-            metadata = {**place, "resourceVersion": version_of(observed)}
-            try:
-                return await self._client.apply(kind, {"metadata": metadata, "status": status}, subresource="status")
-            except errors.NotFoundError:
+        """Write it to this very object, also when somebody changed it meanwhile; nothing if it is gone."""
+        try:
+            return await self._send_status(kind, observed, status)
+        except errors.NotFoundError:
+            return None
+        except errors.ConflictError:
+            found = await self._fetched(kind, key_of(observed))
+            if found is None or uid_of(found) != uid_of(observed):
                 return None
-            except errors.ConflictError:
-                found = await self._fetched(kind, key)
-                if found is None or uid_of(found) != uid:
-                    return None
-                if last:
-                    raise
-                observed = found
-        return None
+        return await self._send_status(kind, found, status)
+
+    async def _send_status(self, kind: Kind, observed: Manifest, status: Manifest) -> Manifest:
+        """Name the version: no other precondition is known to the server here, a uid least of all."""
+        key = key_of(observed)
+        place = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+        metadata = {**place, "resourceVersion": version_of(observed)}
+        return await self._client.apply(kind, {"metadata": metadata, "status": status}, subresource="status")
 
     def _cached(self, kind: Kind, key: Key) -> Manifest | None:
         store = self._stores.get(kind)

@@ -8,9 +8,17 @@ from cel_expr_python import cel
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.embedded.apiserver.refusals import UNPRINTED, Cause, Why
-from paddle_operator.embedded.apiserver.schema import RULES, canonical, field_of, identity_of, items_of, keys_of
+from paddle_operator.embedded.apiserver.schema import (
+    ABSENT,
+    RULES,
+    canonical,
+    counterparts,
+    field_of,
+    identity_of,
+    items_of,
+    keys_of,
+)
 
-ABSENT = object()
 MENTIONS_OLD = re.compile(r"\boldSelf\b")
 
 
@@ -68,18 +76,10 @@ def _broken(value: object, old: object, schema: Manifest, path: str) -> Iterator
                 was = old.get(name, ABSENT) if isinstance(old, dict) else ABSENT
                 yield from _broken(part, was, known, f"{path}.{name}".removeprefix("."))
     elif isinstance(value, list):
-        counterparts = _counterparts(old, schema)
+        before = counterparts(old, schema)
         for number, part in enumerate(value):
-            was = counterparts.get(canonical(identity_of(part, schema, keys_of(schema))), ABSENT)
+            was = before.get(canonical(identity_of(part, schema, keys_of(schema))), ABSENT)
             yield from _broken(part, was, items_of(schema), f"{path}[{number}]")
-
-
-def _counterparts(old: object, schema: Manifest) -> dict[str, object]:
-    """Find the items of the old list by their keys; without keys nobody can tell which was which."""
-    keys = keys_of(schema)
-    if not keys or not isinstance(old, list):
-        return {}
-    return {canonical(identity_of(item, schema, keys)): item for item in old}
 
 
 def _judged(value: object, old: object, rule: Manifest, path: str) -> Iterator[Cause]:

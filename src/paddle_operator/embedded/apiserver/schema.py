@@ -13,6 +13,8 @@ LIST_KEYS = "x-kubernetes-list-map-keys"
 MAP_TYPE = "x-kubernetes-map-type"
 RULES = "x-kubernetes-validations"
 
+# What an object did not have before, which is not the same as null.
+ABSENT = object()
 ANYTHING: Manifest = {OPEN: True}
 TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
 TIME = {"type": "string", "format": "date-time"}
@@ -88,6 +90,14 @@ def identity_of(item: object, schema: Manifest, keys: Sequence[str]) -> Manifest
     present = item if isinstance(item, dict) else {}
     named = {key: present.get(key, properties.get(key, {}).get("default")) for key in keys}
     return {key: value for key, value in named.items() if value is not None}
+
+
+def counterparts(old: object, schema: Manifest) -> dict[str, object]:
+    """Find the items of an old list by their keys; without keys nobody can tell which was which."""
+    keys = keys_of(schema)
+    if not keys or not isinstance(old, list):
+        return {}
+    return {canonical(identity_of(item, schema, keys)): item for item in old}
 
 
 def canonical(value: object) -> str:

@@ -8,8 +8,10 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.embedded.apiserver import rules
 from paddle_operator.embedded.apiserver.refusals import Cause, Why
 from paddle_operator.embedded.apiserver.schema import (
+    ABSENT,
     INT_OR_STRING,
     canonical,
+    counterparts,
     field_of,
     identity_of,
     is_set,
@@ -22,7 +24,6 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-ABSENT = object()
 # While one of these holds, rules might stumble over what the schema promises them.
 BLOCKING = {Why.REQUIRED, Why.TOO_LONG, Why.TOO_MANY, Why.TYPE, Why.UNSUPPORTED}
 UNCHECKED = (
@@ -105,14 +106,14 @@ def _list_faults(value: list[object], old: object, schema: Manifest, path: str) 
         yield Cause(Why.TOO_MANY, path, f"must have at most {most} items", len(value))
         return
     keys, seen = keys_of(schema), set()
-    before = {canonical(identity_of(item, schema, keys)): item for item in old} if isinstance(old, list) else {}
+    before = counterparts(old, schema)
     for number, item in enumerate(value):
         inside = f"{path}[{number}]"
         identity = item if is_set(schema) else identity_of(item, schema, keys)
         if (keys or is_set(schema)) and canonical(identity) in seen:
             yield Cause(Why.DUPLICATE, inside, value=identity)
         seen.add(canonical(identity))
-        was = before.get(canonical(identity), ABSENT) if keys else ABSENT
+        was = before.get(canonical(identity), ABSENT)
         yield from _faults(item, was, items_of(schema), inside)
 
 
