@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -179,17 +180,27 @@ async def test_as_many_as_fit_a_quota_are_made_and_the_rest_when_there_is_room(
     assert names() == [f"s-{number}" for number in range(6)]
 
 
+def is_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
+            return bool(answer.read() == b"ok\n")
+    except urllib.error.HTTPError as refusal:
+        refusal.close()
+        return False
+
+
+@pytest.mark.usefixtures("kinds_served")
 def test_the_command_leads_answers_probes_and_lets_go(kube: Cluster, namespace: Kubectl, free_port: int) -> None:
     argv = [
         str(Path(sys.executable).with_name("paddle-operator")), "manager", "--leader-elect",
         f"--kubeconfig={kube.paths.kubeconfig}", f"--lease-namespace={namespace.namespace}", f"--lease-name={LEASE}",
         f"--health-probe-bind-address=127.0.0.1:{free_port}", "--metrics-bind-address=0",
+        f"--namespace={namespace.namespace}",
     ]  # fmt: skip
     with subprocess.Popen(argv, stderr=subprocess.PIPE) as process:
         try:
             wait_until(lambda: holder(namespace) != "", 30, "it does not lead")
-            with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/readyz", timeout=5) as answer:
-                assert answer.read() == b"ok\n"
+            wait_until(lambda: is_ready(free_port), 30, "it is not ready")
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0
         finally:
