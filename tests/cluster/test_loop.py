@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,12 +16,17 @@ from localkube import faults
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from localkube.waiting import wait_until
-from paddle_operator.kube import config, request
+from paddle_operator.control.execute import Executor
+from paddle_operator.control.outcome import Done
+from paddle_operator.control.plan import Create, Plan
+from paddle_operator.kube import config, errors, request
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.request import Request
+from paddle_operator.kube.events import Recorder
+from paddle_operator.kube.request import Kind, Request
 from support import family, familymanager
-from support.familymanager import LEASE
+from support.familymanager import LEASE, MARK
 
+SECRETS = Kind("", "v1", "secrets", "Secret")
 Start = Callable[[str], subprocess.Popen[bytes]]
 pytestmark = pytest.mark.usefixtures("parents_served")
 
@@ -150,17 +156,51 @@ async def test_an_object_of_absurd_depth_stops_nobody(kube: Cluster, namespace: 
     assert process.poll() is None
 
 
+async def test_as_many_as_fit_a_quota_are_made_and_the_rest_when_there_is_room(
+    kube: Cluster, namespace: Kubectl
+) -> None:
+    def allow(number: int) -> None:
+        quota = {"metadata": {"name": "few"}, "spec": {"hard": {"count/secrets": str(number)}}}
+        namespace.apply({"apiVersion": "v1", "kind": "ResourceQuota", **quota})
+        namespace.wait(f"jsonpath={{.status.hard.count/secrets}}={number}", "resourcequota/few")
+
+    def names() -> list[str]:
+        return [found["metadata"]["name"] for found in namespace.items("secrets")]
+
+    wanted = [{"metadata": {"name": f"s-{number}", "namespace": namespace.namespace}} for number in range(6)]
+    plan = Plan(create=tuple(Create(SECRETS, manifest) for manifest in wanted))
+    allow(2)
+    async with Client(config.load(str(kube.paths.kubeconfig)), "tester") as client:
+        executor = Executor(client, {}, Recorder(client, "tester"), MARK)
+        with pytest.raises(errors.ForbiddenError, match="exceeded quota: few"):
+            await executor.execute(plan)
+        assert len(names()) == 2
+        allow(9)
+        assert await executor.execute(plan) == Done()
+    assert names() == [f"s-{number}" for number in range(6)]
+
+
+def is_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
+            return bool(answer.read() == b"ok\n")
+    except urllib.error.HTTPError as refusal:
+        refusal.close()
+        return False
+
+
+@pytest.mark.usefixtures("kinds_served")
 def test_the_command_leads_answers_probes_and_lets_go(kube: Cluster, namespace: Kubectl, free_port: int) -> None:
     argv = [
         str(Path(sys.executable).with_name("paddle-operator")), "manager", "--leader-elect",
         f"--kubeconfig={kube.paths.kubeconfig}", f"--lease-namespace={namespace.namespace}", f"--lease-name={LEASE}",
         f"--health-probe-bind-address=127.0.0.1:{free_port}", "--metrics-bind-address=0",
+        f"--namespace={namespace.namespace}",
     ]  # fmt: skip
     with subprocess.Popen(argv, stderr=subprocess.PIPE) as process:
         try:
             wait_until(lambda: holder(namespace) != "", 30, "it does not lead")
-            with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/readyz", timeout=5) as answer:
-                assert answer.read() == b"ok\n"
+            wait_until(lambda: is_ready(free_port), 30, "it is not ready")
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0
         finally:

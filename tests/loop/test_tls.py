@@ -1,7 +1,11 @@
 """On encrypted connections the server is verified, and renewed certificates are used from the next connection on."""
 
+import asyncio
+import base64
 import contextlib
+import hashlib
 import shutil
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,12 +13,18 @@ from pathlib import Path
 import pytest
 import yaml
 from aiohttp import web
+from aiohttp.connector import AddrInfoType
+from aiohttp.http import WS_KEY
 from aiohttp.test_utils import TestServer
 
 from localkube import pki
-from paddle_operator.kube import config, errors, tls
+from paddle_operator.api.manifest import Key
+from paddle_operator.kube import command, config, connection, errors, tls
 from paddle_operator.kube.client import Client
+from paddle_operator.kube.command import Limits
+from paddle_operator.kube.connection import attentive_socket
 from paddle_operator.kube.request import Request
+from support.eventually import eventually
 
 WHO = Request("GET", "/who", repeatable=True)
 
@@ -44,15 +54,19 @@ async def who(request: web.Request) -> web.Response:
     return web.json_response({"name": dict(part[0] for part in subject)["commonName"]})
 
 
-@contextlib.asynccontextmanager
-async def serving(certificates: Path, port: int = 0) -> AsyncIterator[int]:
+def server_context(certificates: Path) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=certificates / "ca.crt")
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_cert_chain(certificates / "server.crt", certificates / "server.key")
+    return context
+
+
+@contextlib.asynccontextmanager
+async def serving(certificates: Path, port: int = 0) -> AsyncIterator[int]:
     app = web.Application()
     app.router.add_get("/who", who)
     server = TestServer(app, port=port or None)
-    await server.start_server(ssl=context)
+    await server.start_server(ssl=server_context(certificates))
     try:
         assert server.port is not None
         yield server.port
@@ -107,3 +121,46 @@ async def test_a_server_of_another_name_is_not_believed(made: Path, tmp_path: Pa
         async with Client(config.Config(f"https://localhost:{port}", reached.credentials, reached.tls), "t") as client:
             with pytest.raises(errors.UnreachableError, match="CERTIFICATE_VERIFY_FAILED"):
                 await client.send(WHO)
+
+
+class Silent:
+    """Agrees to a websocket, and then neither reads nor writes nor ends anything until told to."""
+
+    def __init__(self) -> None:
+        self.may_end = asyncio.Event()
+        self.ended = asyncio.Event()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = (await reader.readuntil(b"\r\n\r\n")).decode()
+        key = next(line.split()[1] for line in asked.splitlines() if line.lower().startswith("sec-websocket-key"))
+        accepted = base64.b64encode(hashlib.sha1(key.encode() + WS_KEY).digest()).decode()  # noqa: S324 no secret
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # of a transport that reads
+        lines = ["Upgrade: websocket", "Connection: upgrade", f"Sec-WebSocket-Accept: {accepted}"]
+        protocol = "Sec-WebSocket-Protocol: v5.channel.k8s.io"
+        writer.write("\r\n".join(["HTTP/1.1 101 Switching", *lines, protocol, "", ""]).encode())
+        await self.may_end.wait()
+        writer.transport.abort()
+        self.ended.set()
+
+
+async def test_a_command_that_is_given_up_leaves_no_connection_behind(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when the other side does not agree to end it."""
+    opened: list[socket.socket] = []
+
+    def noted(address: AddrInfoType) -> socket.socket:
+        opened.append(attentive_socket(address))
+        return opened[-1]
+
+    monkeypatch.setattr(connection, "attentive_socket", noted)
+    monkeypatch.setattr(connection, "GOODBYE", 0.05)
+    bring(made / "old", "ada", tmp_path)
+    silent = Silent()
+    server = await asyncio.start_server(silent.serve, "127.0.0.1", ssl=server_context(made / "old"))
+    async with server, Client(kubeconfig(tmp_path, server.sockets[0].getsockname()[1]), "tester") as client:
+        with pytest.raises(errors.UnreachableError, match="did not end"):
+            await command.run(client, Key("default", "any"), ["sleep"], limits=Limits(seconds=0.2))
+        await eventually(lambda: [made.fileno() for made in opened] == [-1])
+        silent.may_end.set()
+        await silent.ended.wait()
