@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from localkube.waiting import wait_until
 
 AREA = Path("/mnt")
 PATIENCE = 30
+OWN = {".accesslog", ".control", ".stats", ".config", ".trash"}
 
 
 def find_juicefs() -> Path | None:
@@ -99,7 +99,7 @@ class Box:
     def close(self) -> None:
         """End everything; the mounts go with the last process that sees them."""
         for program in reversed(self._programs):
-            program.send_signal(signal.SIGKILL)
+            program.kill()
             program.wait()
         self._holder.kill()
         self._holder.wait()
@@ -152,3 +152,14 @@ class Volume:
     def empty_cache(self) -> None:
         for block in self.blocks():
             block.unlink()
+
+    def empty(self) -> None:
+        """Have nothing in it any more, and nothing cached."""
+        for path in self.inside.iterdir():
+            if path.is_dir() and not path.is_symlink() and path.name != ".trash":
+                shutil.rmtree(path)
+            elif path.name not in OWN:
+                path.unlink()
+        for cache in self.box.inside(self.cache).iterdir():
+            for tree in cache.glob("*/chunks"):
+                shutil.rmtree(tree)

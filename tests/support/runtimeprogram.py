@@ -38,6 +38,7 @@ class RuntimeProgram:
         self.port = free_port()
         self.token = secrets.token_hex(16)
         self.spool = AREA / "spool"
+        self.renew()
         box.inside(AREA / "token").write_text(f"{self.token}\n")
         self._argv = [
             sys.executable, "-c", COMMAND, "runtime-server", f"--mount-path={volume.mount}",
@@ -77,11 +78,21 @@ class RuntimeProgram:
         is_json = (response.getheader("Content-Type") or "").startswith("application/json")
         return Answer(response.status, json.loads(text) if is_json else {}, text)
 
+    def renew(self) -> None:
+        """Give operations other ids from now on, so that tests may share a server and still use plain names."""
+        self._prefix = secrets.token_hex(4)
+
+    def path(self, name: str) -> str:
+        return f"/v1/operations/{self._prefix}-{name}"
+
     def order(self, name: str, **order: object) -> Answer:
-        return self.ask("PUT", f"/v1/operations/{name}", order)
+        return self.ask("PUT", self.path(name), order)
+
+    def cancel(self, name: str) -> Answer:
+        return self.ask("DELETE", self.path(name))
 
     def operation(self, name: str) -> Manifest:
-        return self.ask("GET", f"/v1/operations/{name}").body
+        return self.ask("GET", self.path(name)).body
 
     def ended(self, name: str) -> Manifest:
         """Wait for an operation's end."""
