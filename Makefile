@@ -6,7 +6,7 @@ IMAGE_PACKAGES := python3,python3-venv,fuse3,ca-certificates
 IMAGE_PYTHONS := 3.11 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-cluster test test-unit test-cluster check check-style check-types check-imports \
+.PHONY: help quickstart quickstart-cluster test test-unit test-engine test-cluster check check-style check-types check-imports \
 	check-generated format lock manifests wheels image clean ready prepared
 
 help: ## List these targets
@@ -22,7 +22,10 @@ test: prepared ## Run every test; those that need Kubernetes skip, and say why, 
 	$(BIN)/pytest $(ARGS)
 
 test-unit: ready ## Run the tests that need nothing but Python: seconds
-	$(BIN)/pytest -m 'not cluster' $(ARGS)
+	$(BIN)/pytest -m 'not cluster and not engine' $(ARGS)
+
+test-engine: ready ## Run the tests that need a real JuiceFS
+	$(BIN)/pytest -m engine $(ARGS)
 
 test-cluster: prepared ## Run the tests that need the real Kubernetes
 	$(BIN)/pytest -m cluster $(ARGS)
