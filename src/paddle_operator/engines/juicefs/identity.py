@@ -12,8 +12,9 @@ import msgspec
 
 from paddle_operator.engines.juicefs import cachefiles, control
 from paddle_operator.engines.juicefs.blocks import Block, parse_slices
+from paddle_operator.engines.juicefs.places import PROBE
 
-PROBE = f".paddle-operator-{socket.gethostname()}"
+OWN_PROBE = f"{PROBE}{socket.gethostname()}"
 LONGEST_WAIT = 3.0
 PAUSE = 0.02
 
@@ -45,7 +46,7 @@ def identify(mount: Path, directories: tuple[Path, ...]) -> Identity:
         told = msgspec.json.decode((mount / ".config").read_bytes(), type=Config).format
         return Identity(told.uuid, told.block_size << 10)
     content = secrets.token_bytes(64)
-    probe = mount / PROBE
+    probe = mount / OWN_PROBE
     try:
         block = written(mount, probe, content)
         return Identity(cache_with(block, content, directories))
