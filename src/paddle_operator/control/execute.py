@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from paddle_operator.api.conditions import condition, conditions_of, renewed, written
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, uid_of, version_of
 from paddle_operator.control.applied import Applied, as_applied, covers
-from paddle_operator.control.conditions import Condition, Truth, with_condition
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
 from paddle_operator.control.store import Store
@@ -240,14 +240,12 @@ def in_the_way(error: Exception) -> Terminal:
 
 def explained(wanted: Status, terminal: Terminal | None, now: datetime) -> Manifest:
     """Give the status with the reason why nothing goes on, or without it when something does."""
-    before: list[Manifest] = (wanted.observed.get("status") or {}).get("conditions") or []
     conditions: list[Manifest] = wanted.status.get("conditions") or []
     kept = [present for present in conditions if present.get("type") != STALLED]
     if terminal is not None:
-        generation = wanted.observed["metadata"].get("generation")
-        stalled = Condition(STALLED, Truth.TRUE, terminal.reason, terminal.message, generation)
-        since = [present for present in before if present.get("type") == STALLED]
-        kept += with_condition(since, stalled, now)
+        generation = wanted.observed["metadata"].get("generation", 0)
+        stalled = condition(STALLED, terminal.reason, terminal.message, holds=True)
+        kept += written(renewed(conditions_of(wanted.observed), [stalled], generation, now))
     return {**wanted.status, "conditions": kept} if kept or conditions else wanted.status
 
 
