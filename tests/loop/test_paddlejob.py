@@ -298,6 +298,19 @@ async def test_a_pod_group_is_watched_and_its_job_goes_on_when_it_is_let_in(care
         await eventually(lambda: careless.names("pods") == PODS)
 
 
+async def test_where_volcano_is_missing_jobs_say_so_and_those_that_do_not_need_it_run(
+    api: Api, managing: Managing
+) -> None:
+    """Waiting for a kind that never comes, the manager would look at no job at all."""
+    api.put("paddlejobs", job("gang"))
+    api.put("paddlejobs", job(ps=None, worker=role(1, schedulerName="default-scheduler")))
+    async with managing(controllers(Settings(scheduling=Scheduling.VOLCANO))) as manager:
+        await eventually(lambda: api.names("pods") == ["demo-worker-0"])
+        await eventually(lambda: conditions(api, "gang").get("Running", {}).get("reason") == "NoGangScheduling")
+        assert "install Volcano" in conditions(api, "gang")["Running"]["message"]
+        assert manager.caches.missing == []
+
+
 async def test_jobs_on_the_hosts_network_have_ports_of_their_own(api: Api, managing: Managing) -> None:
     for name in ("one", "two"):
         api.put("paddlejobs", job(name, intranet="Host", ps=None))

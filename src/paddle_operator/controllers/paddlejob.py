@@ -85,7 +85,8 @@ def controller(settings: Settings) -> Controller:
 
 def _trigger(piece: Piece) -> Trigger:
     labels = SELECTORS.get(piece, names.LABEL_PADDLEJOB)
-    return Trigger(KINDS[piece], OWNERS, labels, SETTLE, {OWNER: by_owner, NAMESAKE: by_namesake})
+    indexes = {OWNER: by_owner, NAMESAKE: by_namesake}
+    return Trigger(KINDS[piece], OWNERS, labels, SETTLE, indexes, optional=piece in GANGS.values())
 
 
 def decode(observed: Manifest) -> PaddleJob:
