@@ -52,7 +52,7 @@ class Channel:
 
     def look(self) -> None:
         """Note what has changed since the last look."""
-        found = [copy.deepcopy(self._api.get(self._plural, "default", name)) for name in self._api.names(self._plural)]
+        found = [self._api.get(self._plural, "default", name) for name in self._api.names(self._plural)]
         now = {key_of(manifest): manifest for manifest in found}
         for key, was in self._last.items():
             if key not in now or uid_of(now[key]) != uid_of(was):
