@@ -60,6 +60,8 @@ def _elasticity(snapshot: Snapshot) -> Refusal | None:
         return None
     if spec.worker is None:
         return _invalid("an elastic job needs workers: give worker too")
+    if (out_of_range := _out_of_range(spec.worker)) is not None:
+        return out_of_range
     own = template_of(spec.worker).spec.containers[0].env or []
     if snapshot.settings.etcd_server or any(variable.name == ELASTIC_SERVER for variable in own):
         return None
@@ -67,6 +69,16 @@ def _elasticity(snapshot: Snapshot) -> Refusal | None:
         names.REASON_NO_ETCD,
         f"an elastic job needs etcd: start the manager with --etcd-server=HOST:2379, or set {ELASTIC_SERVER} in worker",
     )
+
+
+def _out_of_range(workers: Role) -> Refusal | None:
+    if workers.limits is not None and workers.replicas > workers.limits:
+        bound = f"at most limits, {workers.limits}"
+    elif workers.requests is not None and workers.replicas < workers.requests:
+        bound = f"at least requests, {workers.requests}"
+    else:
+        return None
+    return _invalid(f"worker.replicas is {workers.replicas}, and an elastic job has {bound}: change one of the two")
 
 
 def _data(snapshot: Snapshot) -> Refusal | None:
