@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from paddle_operator.api import names
-from paddle_operator.api.paddlejob import LONGEST_NAME, MOST_REPLICAS, Role
+from paddle_operator.api.paddlejob import ELASTIC_RANGE, LONGEST_NAME, MOST_REPLICAS, Role
 from paddle_operator.desired.paddlejob.elastic import SERVER, has_etcd
 from paddle_operator.desired.paddlejob.environment import LONGEST_VARIABLE
 from paddle_operator.desired.paddlejob.network import Network
@@ -61,6 +61,8 @@ def _elasticity(snapshot: Snapshot) -> Refusal | None:
         return None
     if spec.worker is None:
         return _invalid("an elastic job needs workers: give worker too")
+    if not (spec.worker.requests or 0) <= spec.worker.replicas <= (spec.worker.limits or MOST_REPLICAS):
+        return _invalid(ELASTIC_RANGE)
     if has_etcd(template_of(spec.worker).spec.containers[0], snapshot.settings.etcd_server):
         return None
     return Refusal(

@@ -58,6 +58,11 @@ CONTAINER = "spec.worker.template.spec.containers.0"
             {"spec": {"elastic": 1, "ps": role(1)}}, "an elastic job needs workers: give worker too", id="no workers"
         ),
         pytest.param(
+            {"spec.elastic": 1, "spec.worker.limits": 1, "spec.worker.replicas": 2},
+            "worker.replicas of an elastic job must not be less than requests, nor more than limits",
+            id="more workers than its limit",
+        ),
+        pytest.param(
             {"spec.elastic": 1},
             "an elastic job needs etcd: start the manager with --etcd-server=HOST:2379, or set PADDLE_ELASTIC_SERVER in"
             " worker",
