@@ -101,6 +101,7 @@ REASON_COMPLETED = "WorkersSucceeded"
 REASON_SCALED = "Scaled"
 REASON_OLD_WORD = "OldWord"
 REASON_NO_HOST_PORT = "NoHostPort"
+REASON_NO_GANGS = "NoGangScheduling"
 REASON_NO_ETCD = "NoEtcdServer"
 REASON_TOO_LARGE = "TooLarge"
 

@@ -15,7 +15,6 @@ from paddle_operator.api.references import ObjectReference
 # "JOB-worker-9999" is the name of a pod and of its service, which have at most 63 characters.
 LONGEST_NAME = 51
 MOST_REPLICAS = 10000
-ELASTIC_RANGE = "worker.replicas of an elastic job must not be less than requests, nor more than limits"
 ROLE_REPLICAS = " + ".join(f"(has(self.{role}) ? self.{role}.replicas : 0)" for role in ("ps", "worker", "heter"))
 
 
@@ -151,7 +150,7 @@ class PaddleJobSpec(Record, frozen=True):
             "!has(self.elastic) || !has(self.worker)"
             " || ((!has(self.worker.requests) || self.worker.requests <= self.worker.replicas)"
             " && (!has(self.worker.limits) || self.worker.limits == 0 || self.worker.replicas <= self.worker.limits))",
-            ELASTIC_RANGE,
+            "worker.replicas of an elastic job must not be less than requests, nor more than limits",
         ),
         Rule(unchanged("intranet"), "intranet cannot change: delete the job and create it anew"),
         Rule(unchanged("sampleSetRef"), "sampleSetRef cannot change: delete the job and create it anew"),

@@ -1,8 +1,8 @@
 """What is told of a job in events: each turn that it takes, once."""
 
 from paddle_operator.api import names
+from paddle_operator.api.conditions import find
 from paddle_operator.api.paddlejob import CleanPodPolicy, PaddleJobPhase, PaddleJobStatus
-from paddle_operator.desired.conditions import find
 from paddle_operator.desired.paddlejob.decision import Notice
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
 

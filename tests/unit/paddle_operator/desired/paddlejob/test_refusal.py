@@ -58,15 +58,20 @@ CONTAINER = "spec.worker.template.spec.containers.0"
             {"spec": {"elastic": 1, "ps": role(1)}}, "an elastic job needs workers: give worker too", id="no workers"
         ),
         pytest.param(
-            {"spec.elastic": 1, "spec.worker.limits": 1, "spec.worker.replicas": 2},
-            "worker.replicas of an elastic job must not be less than requests, nor more than limits",
-            id="more workers than its limit",
-        ),
-        pytest.param(
             {"spec.elastic": 1},
             "an elastic job needs etcd: start the manager with --etcd-server=HOST:2379, or set PADDLE_ELASTIC_SERVER in"
             " worker",
             id="elastic without etcd",
+        ),
+        pytest.param(
+            {"spec.elastic": 1, "spec.worker": {**role(3), "requests": 1, "limits": 2}},
+            "worker.replicas is 3, and an elastic job has at most limits, 2: change one of the two",
+            id="more workers than the most",
+        ),
+        pytest.param(
+            {"spec.elastic": 1, "spec.worker": {**role(1), "requests": 2, "limits": 4}},
+            "worker.replicas is 1, and an elastic job has at least requests, 2: change one of the two",
+            id="fewer workers than the fewest",
         ),
         pytest.param(
             {"spec.sampleSetRef": {"name": "imagenet", "mountPath": "/mnt", "namespace": "other"}},
