@@ -72,7 +72,7 @@ def _elasticity(snapshot: Snapshot) -> Refusal | None:
 
 
 def _out_of_range(workers: Role) -> Refusal | None:
-    if workers.limits is not None and workers.replicas > workers.limits:
+    if workers.limits and workers.replicas > workers.limits:
         bound = f"at most limits, {workers.limits}"
     elif workers.requests is not None and workers.replicas < workers.requests:
         bound = f"at least requests, {workers.requests}"
