@@ -1,12 +1,40 @@
-"""One store and one watch for each kind that any controller looks at."""
+"""One store for each kind that any controller looks at, and one watch for each selection of its objects."""
 
 from collections.abc import Iterator
 
-from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.manifest import Key, Manifest, key_of
 from paddle_operator.control.store import Store
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Kind, Scope
 from paddle_operator.kube.watch import Meter, Pace, Watch
+
+
+class Part:
+    """What one watch brings into a store that watches for other labels fill, too."""
+
+    def __init__(self, store: Store, parts: "list[Part]") -> None:
+        self._store = store
+        self._parts = parts
+        self._keys: set[Key] = set()
+        parts.append(self)
+
+    def replace(self, items: list[Manifest]) -> None:
+        self._keys = {key_of(manifest) for manifest in items}
+        others = [found for found in self._store if self._is_elsewhere(key_of(found))] if len(self._parts) > 1 else []
+        self._store.replace([*(found for found in others if key_of(found) not in self._keys), *items])
+
+    def put(self, manifest: Manifest) -> None:
+        self._keys.add(key_of(manifest))
+        self._store.put(manifest)
+
+    def remove(self, manifest: Manifest) -> None:
+        """Take it away, unless it only left this selection for another: that watch tells when it is gone."""
+        self._keys.discard(key_of(manifest))
+        if not self._is_elsewhere(key_of(manifest)):
+            self._store.remove(manifest)
+
+    def _is_elsewhere(self, key: Key) -> bool:
+        return any(key in part._keys for part in self._parts if part is not self)  # noqa: SLF001  # its own kind
 
 
 class Caches:
@@ -16,19 +44,17 @@ class Caches:
         self._meter = meter
         self._namespace = namespace
         self._pace = pace
-        self._watches: dict[Kind, Watch] = {}
+        self._parts: dict[Kind, list[Part]] = {}
+        self._watches: dict[Scope, Watch] = {}
 
     def watch(self, kind: Kind, labels: str = "") -> Store:
-        """Give the kind's store; all who watch a kind must ask for the same objects of it."""
+        """Give the kind's store, which has at least the objects with these labels."""
         scope = Scope(kind, self._namespace if kind.namespaced else "", labels)
-        if kind not in self.stores:
-            self.stores[kind] = Store()
-            self._watches[kind] = Watch(
-                self._client, scope, self.stores[kind], self._meter, self._pace, without_managed_fields
-            )
-        elif self._watches[kind].scope != scope:
-            raise ValueError(f"{kind.plural} are watched already, with other labels")
-        return self.stores[kind]
+        store = self.stores.setdefault(kind, Store())
+        if scope not in self._watches:
+            part = Part(store, self._parts.setdefault(kind, []))
+            self._watches[scope] = Watch(self._client, scope, part, self._meter, self._pace, without_managed_fields)
+        return store
 
     @property
     def watches(self) -> Iterator[Watch]:
@@ -37,7 +63,7 @@ class Caches:
     @property
     def missing(self) -> list[str]:
         """Name the kinds that have not been listed yet."""
-        return [kind.plural for kind, watch in self._watches.items() if not watch.synced.is_set()]
+        return [scope.kind.plural for scope, watch in self._watches.items() if not watch.synced.is_set()]
 
     async def synced(self) -> None:
         for watch in self._watches.values():

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import signal
 from collections.abc import Coroutine, Iterator, Sequence
@@ -59,8 +60,19 @@ class Manager:
         # Asked before each sending, also of what is sent again: a paused process wakes up late.
         leading = client.guarded(self._check_leadership)
         executor = Executor(leading, self.caches.stores, self._recorder, settings.mark)
-        world = World(leading, self.caches.stores, executor.execute, lambda: datetime.now(UTC))
-        self.loops = [Loop(controller, world, self.metrics) for controller in controllers]
+        self.loops = [
+            Loop(
+                controller,
+                World(
+                    leading,
+                    self.caches.stores,
+                    functools.partial(executor.execute, call=controller.call),
+                    lambda: datetime.now(UTC),
+                ),
+                self.metrics,
+            )
+            for controller in controllers
+        ]
         for loop in self.loops:
             loop.connect(self.caches)
 
