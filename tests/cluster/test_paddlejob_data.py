@@ -6,22 +6,22 @@ import pytest
 
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl, Manifest
+from paddle_operator.api.names import sampleset_node_label
 from support.manifests import changed, circulating
 from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
 from support.workloads import TESTBOX
 
 CACHED_ON = {"imagenet-runtime-0": "node-2", "imagenet-runtime-1": "node-1"}
-LABEL = "paddlepaddle.org/juicefs-imagenet"
 
 
 @pytest.fixture
-def cached(kube: Cluster) -> Iterator[None]:
+def cached(kube: Cluster, namespace: Kubectl) -> Iterator[None]:
     """Label the nodes as the cache of two partitions does."""
-    kubectl = Kubectl.of(kube)
+    kubectl, label = Kubectl.of(kube), sampleset_node_label(namespace.namespace, "imagenet")
     for partition, node in CACHED_ON.items():
-        kubectl.run("label", "node", node, f"{LABEL}={partition}")
+        kubectl.run("label", "node", node, f"{label}={partition}")
     yield
-    kubectl.run("label", "nodes", "--all", f"{LABEL}-")
+    kubectl.run("label", "nodes", "--all", f"{label}-")
 
 
 @pytest.fixture
