@@ -27,6 +27,7 @@ class CacheCluster:
         self.endings = dict(WELL)
         self.binds = True
         self.dead: set[str] = set()
+        self.deaf: set[Key] = set()
 
     def add_nodes(self, *names: str) -> None:
         ready = {"conditions": [{"type": "Ready", "status": "True"}]}
@@ -37,12 +38,15 @@ class CacheCluster:
         return self.runtimes[Key(namespace, f"{name}-runtime-{partition}")]
 
     async def run(self) -> None:
+        seen = -1
         try:
             while True:
-                self._bind()
-                await self._keep_pods()
-                self._schedule()
-                await self._serve()
+                if seen != self.api.version:
+                    seen = self.api.version
+                    self._bind()
+                    await self._keep_pods()
+                    self._schedule()
+                    await self._serve()
                 await asyncio.sleep(PAUSE)
         finally:
             for server in self.runtimes.values():
@@ -101,7 +105,7 @@ class CacheCluster:
             for name in wanted:
                 if name not in pods:
                     await self._make_pod(found, name)
-            outdated = [name for name, pod in pods.items() if annotation(pod) != annotation(template)]
+            outdated = [name for name, pod in pods.items() if edition(pod) != edition(template)]
             for name in [name for name in pods if name not in wanted] + outdated[:1]:
                 if "deletionTimestamp" not in pods[name]["metadata"]:
                     self.api.remove("pods", Key(key.namespace, name))
@@ -111,6 +115,8 @@ class CacheCluster:
         template = stateful_set["spec"]["template"]
         server = FakeRuntime(Spool(), lambda: self._token(namespace, stateful_set["metadata"]["name"]), self.endings)
         await server.start()
+        if Key(namespace, name) in self.deaf:
+            await server.stop()
         self.runtimes[Key(namespace, name)] = server
         container = {**template["spec"]["containers"][0], "ports": [{"name": "runtime", "containerPort": server.port}]}
         owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": stateful_set["metadata"]["name"]}
@@ -146,6 +152,11 @@ class CacheCluster:
                 status = {"phase": "Running", "podIP": "127.0.0.1", "conditions": conditions}
                 self._say("pods", pod, status)
 
+    def kill_node(self, name: str) -> None:
+        self.dead.add(name)
+        silent = {"conditions": [{"type": "Ready", "status": "Unknown"}]}
+        self.api.put("nodes", {"metadata": {"name": name}, "status": silent})
+
     def unready(self, partition: int = 0) -> None:
         pod = self.api.get("pods", "default", f"imagenet-runtime-{partition}")
         self._say("pods", pod, {"conditions": [{"type": "Ready", "status": "False"}]})
@@ -167,9 +178,10 @@ def group_of(pod: Manifest) -> tuple[str, dict[str, str]]:
     return pod["metadata"]["namespace"], labels_of(pod)
 
 
-def annotation(manifest: Manifest) -> str:
+def edition(manifest: Manifest) -> tuple[object, ...]:
+    """Give what a pod is made anew for."""
     annotations = manifest["metadata"].get("annotations") or {}
-    return str(annotations.get("batch.paddlepaddle.org/secret-version"))
+    return annotations.get("batch.paddlepaddle.org/secret-version"), manifest["spec"]["containers"][0]["image"]
 
 
 @contextlib.asynccontextmanager

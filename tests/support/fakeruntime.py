@@ -66,6 +66,13 @@ class FakeRuntime:
         self._changed.set()
         self._changed = asyncio.Event()
 
+    def restart(self) -> None:
+        """Forget the keys, as a server that was started again has."""
+        for name, found in self.spool.operations.items():
+            if not found.state.is_final:
+                self.spool.operations[name] = msgspec.structs.replace(found, needs_credentials=True)
+        self.change()
+
     def end(self, prefix: str, state: OperationState, message: str = "") -> None:
         """End the operations that run and whose ids begin so."""
         for name, found in self.spool.operations.items():

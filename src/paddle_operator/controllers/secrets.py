@@ -48,6 +48,10 @@ class Secrets:
             self._read[key] = Read(now, decoded(found), "".join(by_owner(found)))
         return self._read[key]
 
+    def forget(self, key: Key) -> None:
+        """Read it anew next time: it is not as it should be, and somebody may be putting it right."""
+        self._read.pop(key, None)
+
     def known(self, key: Key) -> Values | None:
         """Give what was read last, if it was a short time ago."""
         read = self._read.get(key)

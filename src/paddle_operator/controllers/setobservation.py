@@ -17,7 +17,7 @@ from paddle_operator.desired.sampleset.naming import key_of_set, owns, runtime_n
 from paddle_operator.desired.sampleset.runtimes import Runtime, Standing, Word, Work, partition_of, runtime
 from paddle_operator.desired.sampleset.servers import PORT, PORT_NAME, TOKEN_KEY
 from paddle_operator.desired.sampleset.snapshot import SecretView, Settings, Snapshot
-from paddle_operator.desired.sampleset.sources import secrets_of
+from paddle_operator.desired.sampleset.sources import secrets_of, volume_secret
 from paddle_operator.engines.operations import Operation
 from paddle_operator.engines.registry import engine_of
 from paddle_operator.kube.request import PODS, Kind
@@ -106,7 +106,11 @@ class Observer:
 
     async def _views(self, world: World, sample_set: SampleSet, token: str) -> dict[Key, SecretView | None]:
         wanted = sorted(secrets_of(sample_set))
-        return {key: view_of(await self._secrets.read(world.client, key), token) for key in wanted}
+        views = {key: view_of(await self._secrets.read(world.client, key), token) for key in wanted}
+        own = volume_secret(sample_set)
+        if (view := views[own]) is None or not view.keys.issuperset(engine_of(sample_set).required_keys):
+            self._secrets.forget(own)
+        return views
 
     def _own(self, world: World, sample_set: SampleSet, piece: Piece, name: str) -> Manifest | None:
         kind = KINDS[piece]

@@ -5,7 +5,7 @@ from datetime import timedelta
 from paddle_operator.api import names
 from paddle_operator.api.sampleset import SampleSetPhase, SampleSetStatus
 from paddle_operator.desired.conditions import condition
-from paddle_operator.desired.sampleset.clearing import clearing
+from paddle_operator.desired.sampleset.clearing import farewell
 from paddle_operator.desired.sampleset.decision import Decision, Piece, removed
 from paddle_operator.desired.sampleset.nodelabels import labels_left
 from paddle_operator.desired.sampleset.snapshot import Snapshot
@@ -26,8 +26,9 @@ def end(snapshot: Snapshot) -> Decision:
         return _wait(snapshot)
     labels = labels_left(snapshot)
     asked = metadata.deletion_timestamp or snapshot.now
-    orders = (clearing(snapshot, found, asked + LONGEST_FAREWELL) for found in snapshot.runtimes.values())
-    if errands := tuple(found for found in orders if found is not None):
+    farewells = [farewell(snapshot, found, asked + LONGEST_FAREWELL) for found in snapshot.runtimes.values()]
+    if not all(found.may_go for found in farewells):
+        errands = tuple(found.errand for found in farewells if found.errand is not None)
         status = _status(snapshot, "the caches are emptied")
         return Decision(status, labels=labels, errands=errands, look_again=PAUSE_SECONDS)
     parts = (

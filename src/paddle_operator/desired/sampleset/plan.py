@@ -6,10 +6,9 @@ from paddle_operator.api import names
 from paddle_operator.api.sampleset import SampleSetPhase
 from paddle_operator.desired.sampleset import servers
 from paddle_operator.desired.sampleset.abandoned import without_abandoned
-from paddle_operator.desired.sampleset.clearing import clearing
+from paddle_operator.desired.sampleset.clearing import farewell
 from paddle_operator.desired.sampleset.decision import Decision, Piece, Refusal
 from paddle_operator.desired.sampleset.ending import end
-from paddle_operator.desired.sampleset.errands import Errand
 from paddle_operator.desired.sampleset.nodelabels import label_changes
 from paddle_operator.desired.sampleset.notices import notices
 from paddle_operator.desired.sampleset.refusal import refusal_of
@@ -68,13 +67,13 @@ def _with_servers(view: View, decision: Decision) -> Decision:
     if not snapshot.has_token:
         create = (*decision.create, (Piece.TOKEN, servers.token_secret(snapshot)))
         return replace(decision, create=create, look_again=AT_ONCE_SECONDS)
-    farewells = {found.partition: clearing(snapshot, found) for found in snapshot.surplus}
-    held = [number + 1 for number, errand in farewells.items() if errand is not None]
+    farewells = {found.partition: farewell(snapshot, found) for found in snapshot.surplus}
+    held = [number + 1 for number, found in farewells.items() if not found.may_go]
     wanted = (
         (Piece.SERVICE, servers.service(snapshot.sample_set)),
         (Piece.STATEFUL_SET, servers.stateful_set(snapshot, max([snapshot.partitions, *held]))),
     )
     tries = (*view.sync.tries, *view.warming.tries.values())
-    errands = (*(found.errand for found in tries), *farewells.values())
-    decision = replace(decision, apply=wanted, errands=tuple(found for found in errands if isinstance(found, Errand)))
+    errands = (*(found.errand for found in tries), *(found.errand for found in farewells.values()))
+    decision = replace(decision, apply=wanted, errands=tuple(found for found in errands if found is not None))
     return decision.looked_at_again(snapshot.now, *(found.due for found in tries))
