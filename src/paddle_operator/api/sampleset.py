@@ -160,6 +160,9 @@ class NodeStatus(Record, frozen=True):
     warmed_for: Annotated[
         int, doc("For how many partitions its share was last brought into its cache; another number needs another.")
     ] = 0
+    missing_files: Annotated[
+        int, doc("Files of its share that could not be: its cache has no room, or they are missing in the store.")
+    ] = 0
     cached_bytes: Annotated[int, doc("Bytes in its cache.")] = 0
     capacity_bytes: Annotated[int, doc("Bytes that its cache's disks hold.")] = 0
     free_bytes: Annotated[int, doc("Bytes that are free on its cache's disks.")] = 0

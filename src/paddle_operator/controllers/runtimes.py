@@ -191,7 +191,7 @@ class Runtimes:
 
     def _note(self, server: Server, call: Call, status: int, body: bytes) -> None:
         if status not in OK:
-            raise ServerError(f"it answers {status}: {printable(body)}")
+            raise ServerError(f"it answers {status}: {sentence(body)}")
         try:
             operation = msgspec.json.decode(body, type=Operation)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -205,9 +205,17 @@ def proof(endpoint: Endpoint) -> dict[str, str]:
     return {"Authorization": f"Bearer {endpoint.token}"}
 
 
-def printable(body: bytes) -> str:
-    text = body[:LONGEST_WORDS].decode(errors="replace")
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+class Refusal(msgspec.Struct):
+    error: str
+
+
+def sentence(body: bytes) -> str:
+    """Give what a server says of a request that it refuses; a proxy in between says anything."""
+    try:
+        text = msgspec.json.decode(body, type=Refusal).error
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        text = body[:LONGEST_WORDS].decode(errors="replace")
+    return "".join(letter if letter.isprintable() else " " for letter in text[:LONGEST_WORDS])
 
 
 def news(report: Report) -> object:

@@ -122,7 +122,7 @@ class Observer:
             partition = partition_of(key_of(pod).name, runtime_name(sample_set))
             server = self.runtimes.heard(key, key_of(pod).name)
             if partition is not None:
-                yield runtime(pod, partition, word_of(server), server.trouble if server else "")
+                yield runtime(pod, partition, word_of(server), trouble_of(server))
 
 
 def _pods(world: World, sample_set: SampleSet, stateful_set: Manifest | None) -> Iterator[Manifest]:
@@ -170,6 +170,12 @@ def _users(world: World, key: Key) -> Iterator[str]:
             yield f"SampleJob {key_of(job).name}"
 
 
+def trouble_of(server: Server | None) -> str:
+    if server is None or server.report is None or server.report.mounted:
+        return server.trouble if server else ""
+    return server.trouble or server.report.message
+
+
 def word_of(server: Server | None) -> Word | None:
     """Give what a server said, in the words of a snapshot; an answer counts until the next report knows better."""
     if server is None or server.report is None:
@@ -200,4 +206,5 @@ def work_of(operation: Operation) -> Work:
         ended=operation.end_time,
         files=operation.progress.files,
         total_files=operation.progress.total_files,
+        missing_files=operation.result.missing_files if operation.result else 0,
     )

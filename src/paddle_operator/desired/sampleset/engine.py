@@ -8,9 +8,6 @@ from paddle_operator.api.sampleset import SampleSet
 
 class Engine(Protocol):
     @property
-    def name(self) -> str: ...
-
-    @property
     def required_keys(self) -> tuple[str, ...]:
         """Name what the Secret of a volume must have."""
 

@@ -1,7 +1,6 @@
 """Orders to runtime servers, each under an id that follows from what it is for; and what became of earlier ones."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from paddle_operator.api.manifest import Key, Manifest
@@ -24,9 +23,10 @@ class Errand:
 
 @dataclass(frozen=True)
 class Try:
-    """How an order stands. `errand`: give it, again or anew; `due`: not before then."""
+    """How the last try stands, the first has number 0. `errand`: give the order, again or anew; `due`: at that time."""
 
     id: str
+    number: int = 0
     work: Work | None = None
     errand: Errand | None = None
     due: datetime | None = None
@@ -59,19 +59,14 @@ def tried(
     number, work = _last(runtime.word or Word(), name)
     if work is None:
         return Try(f"{name}-0", errand=errand(0))
-    current = f"{name}-{number}"
+    current = Try(f"{name}-{number}", number, work)
     if not work.standing.is_over:
-        return Try(current, work, errand(number) if work.lacks_keys else None)
+        return replace(current, errand=errand(number) if work.lacks_keys else None)
     if work.standing is Standing.SUCCEEDED:
         undone = counts_from is not None and work.began is not None and work.began < counts_from
-        return Try(current, work, errand(number + 1) if undone else None)
-    return _again(current, work, number, now, errand)
-
-
-def _again(current: str, work: Work, number: int, now: datetime, errand: Callable[[int], Errand]) -> Try:
-    pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(number, MOST_DOUBLINGS))
-    due = (work.ended or now) + pause
-    return Try(current, work, errand(number + 1) if due <= now else None, None if due <= now else due)
+        return replace(current, errand=errand(number + 1) if undone else None)
+    due = (work.ended or now) + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(number, MOST_DOUBLINGS))
+    return replace(current, errand=errand(number + 1)) if due <= now else replace(current, due=due)
 
 
 def _last(word: Word, name: str) -> tuple[int, Work | None]:

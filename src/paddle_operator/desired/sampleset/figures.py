@@ -22,13 +22,13 @@ def in_words(number: int) -> str:
 def node_statuses(snapshot: Snapshot, warming: Warming) -> tuple[NodeStatus, ...]:
     known = memory(snapshot)
     return tuple(
-        _node(snapshot, found, known.get(found.partition), warm=found.partition in warming.warm)
+        _node(snapshot, found, known.get(found.partition), warming.missing.get(found.partition))
         for found in snapshot.wanted
         if found.node
     )
 
 
-def _node(snapshot: Snapshot, runtime: Runtime, known: NodeStatus | None, *, warm: bool) -> NodeStatus:
+def _node(snapshot: Snapshot, runtime: Runtime, known: NodeStatus | None, missing: int | None) -> NodeStatus:
     """Say what the server last said; of one that was not heard yet, what is known from before."""
     past = known or NodeStatus(runtime.partition)
     word = runtime.word if runtime.word is not None and runtime.word.mounted else None
@@ -37,7 +37,8 @@ def _node(snapshot: Snapshot, runtime: Runtime, known: NodeStatus | None, *, war
         node=runtime.node,
         pod=runtime.name,
         ready=runtime.ready,
-        warmed_for=snapshot.partitions if warm else past.warmed_for,
+        warmed_for=past.warmed_for if missing is None else snapshot.partitions,
+        missing_files=past.missing_files if missing is None else missing,
         cached_bytes=word.cached_bytes if word else past.cached_bytes,
         capacity_bytes=word.capacity_bytes if word else past.capacity_bytes,
         free_bytes=word.free_bytes if word else past.free_bytes,

@@ -73,7 +73,8 @@ def _with_servers(view: View, decision: Decision) -> Decision:
         (Piece.SERVICE, servers.service(snapshot.sample_set)),
         (Piece.STATEFUL_SET, servers.stateful_set(snapshot, max([snapshot.partitions, *held]))),
     )
-    tries = (*view.sync.tries, *view.warming.tries.values())
+    # Without its keys no source can be copied; who adds them is noticed.
+    tries = (*(() if view.lack else view.sync.tries), *view.warming.tries.values())
     errands = (*(found.errand for found in tries), *(found.errand for found in farewells.values()))
     decision = replace(decision, apply=wanted, errands=tuple(found for found in errands if found is not None))
     return decision.looked_at_again(snapshot.now, *(found.due for found in tries))

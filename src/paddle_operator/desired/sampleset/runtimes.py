@@ -25,7 +25,10 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Work:
-    """An operation of a server. `lacks_keys`: it waits until the same order comes again, with the keys."""
+    """An operation of a server. `lacks_keys`: it waits until the same order comes again, with the keys.
+
+    `missing_files` are those that a warm-up could not bring into the cache, although it tried all.
+    """
 
     type: str
     standing: Standing
@@ -35,6 +38,7 @@ class Work:
     ended: datetime | None = None
     files: int = 0
     total_files: int = 0
+    missing_files: int = 0
 
 
 @dataclass(frozen=True)

@@ -101,11 +101,10 @@ def pod_spec(snapshot: Snapshot) -> Manifest:
         {"name": "token", "mountPath": TOKEN_DIRECTORY, "readOnly": True},
     ]
     arguments = [
-        f"--engine={engine.name}",
         f"--port={PORT}",
-        f"--data-dir={data_mount['mountPath']}",
-        *(f"--cache-dir={CACHE_DIRECTORY}/{number}" for number in range(len(caches))),
-        f"--spool-dir={SPOOL_DIRECTORY}",
+        f"--mount-path={data_mount['mountPath']}",
+        *(f"--cache-dirs={CACHE_DIRECTORY}/{number}" for number in range(len(caches))),
+        f"--spool={SPOOL_DIRECTORY}",
         f"--token-file={TOKEN_DIRECTORY}/{TOKEN_KEY}",
     ]
     return {
@@ -124,7 +123,7 @@ def container(image: str, arguments: list[str], mounts: list[Manifest]) -> Manif
         "name": CONTAINER,
         "image": image,
         "imagePullPolicy": "IfNotPresent",
-        "command": ["paddle-operator", "runtime"],
+        "command": ["paddle-operator", "runtime-server"],
         "args": arguments,
         "ports": [{"name": PORT_NAME, "containerPort": PORT, "protocol": "TCP"}],
         "readinessProbe": probe("/readyz", 5),

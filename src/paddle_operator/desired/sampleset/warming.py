@@ -14,12 +14,20 @@ from paddle_operator.desired.sampleset.naming import digest
 from paddle_operator.desired.sampleset.runtimes import Runtime, Word
 from paddle_operator.desired.sampleset.snapshot import Snapshot
 
+# A cache without room for its share, or an object that the store lost, does not get better by reading all again.
+LAST_TRY = 2
+MOST_TOLD = 3
+
 
 @dataclass(frozen=True)
 class Warming:
-    """`warm` are the partitions whose share is cached where their server is now."""
+    """`warm` are the partitions whose share is cached where their server is now, as far as it can be.
+
+    `missing`: so many files of the share of these could not be.
+    """
 
     warm: frozenset[int]
+    missing: Mapping[int, int]
     tries: Mapping[int, Try]
     condition: Condition
 
@@ -36,12 +44,26 @@ def memory(snapshot: Snapshot) -> dict[int, NodeStatus]:
 
 def warming_of(snapshot: Snapshot, *, synced: bool) -> Warming:
     known = memory(snapshot)
-    remembered = {number for number, found in known.items() if found.warmed_for == snapshot.partitions}
+    remembered = {
+        found.partition: found.missing_files
+        for found in known.values()
+        if found.warmed_for == snapshot.partitions and found.partition < snapshot.partitions
+    }
     cold = [found for found in snapshot.wanted if found.partition not in remembered]
     tries = {found.partition: _try(snapshot, found) for found in cold if synced and found.listens}
-    done = {number for number, found in tries.items() if found.succeeded}
-    warm = frozenset(number for number in remembered | done if number < snapshot.partitions)
-    return Warming(warm, tries, _condition(snapshot, warm, tries, synced=synced))
+    ended = {number: _missing(found) for number, found in tries.items() if found.succeeded or _is_settled(found)}
+    missing = remembered | ended
+    left = {number: found for number, found in tries.items() if number not in ended}
+    warm = frozenset(missing)
+    return Warming(warm, missing, left, _condition(snapshot, missing, left, synced=synced))
+
+
+def _is_settled(found: Try) -> bool:
+    return found.failed and found.number >= LAST_TRY and _missing(found) > 0
+
+
+def _missing(found: Try) -> int:
+    return found.work.missing_files if found.work is not None else 0
 
 
 def job_name(snapshot: Snapshot) -> str:
@@ -63,10 +85,14 @@ def order(partition: int, partitions: int) -> Manifest:
     return {"type": "warmup", "share": {"partition": partition, "partitions": partitions}}
 
 
-def _condition(snapshot: Snapshot, warm: frozenset[int], tries: Mapping[int, Try], *, synced: bool) -> Condition:
-    message = f"{len(warm)} of {snapshot.partitions} partitions are warmed up"
-    if len(warm) == snapshot.partitions:
-        return condition(names.CONDITION_WARM, names.REASON_WARM, message, holds=True)
+def _condition(snapshot: Snapshot, missing: Mapping[int, int], tries: Mapping[int, Try], *, synced: bool) -> Condition:
+    message = f"{len(missing)} of {snapshot.partitions} partitions are warmed up"
+    lacking = [f"partition {number} lacks {files:,} files of its share" for number, files in missing.items() if files]
+    if len(missing) == snapshot.partitions:
+        if not lacking:
+            return condition(names.CONDITION_WARM, names.REASON_WARM, message, holds=True)
+        why = f"{'; '.join(lacking[:MOST_TOLD])}: its cache has no room, or objects are missing in the store"
+        return _not(names.REASON_PARTLY_WARM, f"{message}; {why}")
     failed = [(number, found) for number, found in sorted(tries.items()) if found.failed and found.errand is None]
     if failed:
         number, found = failed[0]

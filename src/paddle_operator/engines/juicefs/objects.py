@@ -25,7 +25,6 @@ DIRECTORIES = re.compile(r"/[^:]+(:/[^:]+)*")
 
 
 class JuiceFS:
-    name = "juicefs"
     required_keys = ("name", "storage", "metaurl", "bucket")
 
     def problem(self, sample_set: SampleSet) -> str:
