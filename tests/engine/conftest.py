@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from support.enginebox import Box, Volume, missing
+from support.enginebox import Box, Volume, made_box
 from support.runtimeprogram import RuntimeProgram
 
 
@@ -19,14 +19,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.engine)
-
-
-def made_box(directory: Path) -> Iterator[Box]:
-    if reason := missing():
-        pytest.skip(f"NO REAL JUICEFS HERE: {reason}")
-    made = Box(directory)
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,10 @@ def stands(api: Api, phase: str, namespace: str = "default") -> Callable[[], boo
     return lambda: status(api, namespace).get("phase", "") == phase
 
 
+def conditions(api: Api) -> dict[str, Manifest]:
+    return {found["type"]: found for found in status(api).get("conditions", [])}
+
+
 def why(api: Api, kind: str = "Ready") -> str:
     found = [one for one in status(api).get("conditions", []) if one["type"] == kind]
     return "".join(f"{one['reason']}: {one['message']}" for one in found)

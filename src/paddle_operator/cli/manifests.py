@@ -4,6 +4,10 @@ import click
 import yaml
 
 from paddle_operator.api import crd
+from paddle_operator.api.manifest import Key, Manifest
+from paddle_operator.api.names import MANAGER
+from paddle_operator.controllers import access, paddlejob
+from paddle_operator.desired.paddlejob.snapshot import Scheduling
 
 VERSIONS = {"v1": crd.v1, "v1beta1": crd.v1beta1}
 
@@ -30,5 +34,21 @@ def manifests() -> None:
 )
 def crds(version: str) -> None:
     """Print the definitions of our kinds."""
-    definitions = [VERSIONS[version](kind) for kind in crd.KINDS]
-    click.echo(yaml.dump_all(definitions, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=120), nl=False)
+    show([VERSIONS[version](kind) for kind in crd.KINDS])
+
+
+@manifests.command()
+@click.option("--namespace", default="paddle-system", show_default=True, help="Where the manager runs.")
+@click.option(
+    "--scheduling",
+    type=click.Choice([found.value for found in Scheduling]),
+    default="",
+    help="As the manager's option: leave for PodGroups or Workloads only where they are used.",
+)
+def rbac(namespace: str, scheduling: str) -> None:
+    """Print the manager's account, and what it may do: what its controllers do, and nothing else."""
+    show(access.account(Key(namespace, MANAGER), paddlejob.access(Scheduling(scheduling)), lease=MANAGER))
+
+
+def show(objects: list[Manifest]) -> None:
+    click.echo(yaml.dump_all(objects, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=120), nl=False)

@@ -1,5 +1,6 @@
 """One store for each kind that any controller looks at, and one watch for each selection of its objects."""
 
+import asyncio
 from collections.abc import Iterator
 
 from paddle_operator.api.manifest import Key, Manifest, key_of
@@ -46,15 +47,25 @@ class Caches:
         self._pace = pace
         self._parts: dict[Kind, list[Part]] = {}
         self._watches: dict[Scope, Watch] = {}
+        self._needed: set[Kind] = set()
 
-    def watch(self, kind: Kind, labels: str = "") -> Store:
-        """Give the kind's store, which has at least the objects with these labels."""
+    def watch(self, kind: Kind, labels: str = "", *, optional: bool = False) -> Store:
+        """Give the kind's store, which has at least the objects with these labels.
+
+        A kind that is optional is not waited for when the cluster does not know it.
+        """
         scope = Scope(kind, self._namespace if kind.namespaced else "", labels)
         store = self.stores.setdefault(kind, Store())
         if scope not in self._watches:
             part = Part(store, self._parts.setdefault(kind, []))
             self._watches[scope] = Watch(self._client, scope, part, self._meter, self._pace, without_managed_fields)
+        if not optional:
+            self._needed.add(kind)
         return store
+
+    def serves(self, kind: Kind) -> bool:
+        """Tell whether the cluster knows the kind, as far as we have heard."""
+        return not any(watch.is_absent for scope, watch in self._watches.items() if scope.kind == kind)
 
     @property
     def watches(self) -> Iterator[Watch]:
@@ -63,11 +74,15 @@ class Caches:
     @property
     def missing(self) -> list[str]:
         """Name the kinds that have not been listed yet."""
-        return [scope.kind.plural for scope, watch in self._watches.items() if not watch.synced.is_set()]
+        return [scope.kind.plural for scope in self._watches if not self._known(scope).is_set()]
 
     async def synced(self) -> None:
-        for watch in self._watches.values():
-            await watch.synced.wait()
+        for scope in self._watches:
+            await self._known(scope).wait()
+
+    def _known(self, scope: Scope) -> asyncio.Event:
+        watch = self._watches[scope]
+        return watch.synced if scope.kind in self._needed else watch.answered
 
 
 def without_managed_fields(manifest: Manifest) -> Manifest:

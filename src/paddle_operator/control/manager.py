@@ -66,6 +66,7 @@ class Manager:
                 World(
                     leading,
                     self.caches.stores,
+                    self.caches.serves,
                     functools.partial(executor.execute, call=controller.call),
                     lambda: datetime.now(UTC),
                 ),

@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from paddle_operator.api import names
+from paddle_operator.api.conditions import condition
 from paddle_operator.api.sampleset import SampleSetPhase, SampleSetStatus
-from paddle_operator.desired.conditions import condition
 from paddle_operator.desired.sampleset.clearing import farewell
 from paddle_operator.desired.sampleset.decision import Decision, Piece, removed
 from paddle_operator.desired.sampleset.nodelabels import labels_left

@@ -1,8 +1,8 @@
 """What is told of a set in events: each turn that it takes, once."""
 
 from paddle_operator.api import names
+from paddle_operator.api.conditions import find
 from paddle_operator.api.sampleset import SampleSetPhase, SampleSetStatus
-from paddle_operator.desired.conditions import find
 from paddle_operator.desired.sampleset.decision import Notice
 from paddle_operator.desired.sampleset.snapshot import Snapshot
 

@@ -3,10 +3,10 @@
 import msgspec
 
 from paddle_operator.api import names
+from paddle_operator.api.conditions import condition, renewed
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Condition
 from paddle_operator.api.sampleset import JobsName, RuntimeStatus, SampleSetPhase, SampleSetStatus
-from paddle_operator.desired.conditions import condition, renewed
 from paddle_operator.desired.sampleset.figures import cache_status, node_statuses
 from paddle_operator.desired.sampleset.snapshot import Snapshot
 from paddle_operator.desired.sampleset.state import State, View

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from paddle_operator.api import names
+from paddle_operator.api.conditions import condition, find
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Condition
 from paddle_operator.api.sampleset import SampleSetPhase
-from paddle_operator.desired.conditions import condition, find
 from paddle_operator.desired.sampleset.errands import Try, tried
 from paddle_operator.desired.sampleset.naming import digest
 from paddle_operator.desired.sampleset.snapshot import Snapshot
