@@ -1,97 +1,22 @@
 """SampleSets on the real loop: the API server, the manager, the cluster and the runtime servers each do their part."""
 
-import asyncio
 import datetime as dt
 import logging
-from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from collections.abc import Callable
 
 import pytest
 
 from paddle_operator.api.manifest import Key, Manifest, labels_of, uid_of
 from paddle_operator.api.names import sampleset_node_label
-from paddle_operator.control.controller import Controller
-from paddle_operator.control.manager import Manager
-from paddle_operator.controllers import runtimes
-from paddle_operator.controllers.sampleset import controller
-from paddle_operator.desired.sampleset import abandoned, errands, plan
-from paddle_operator.desired.sampleset.snapshot import Settings
+from paddle_operator.desired.sampleset import abandoned, plan
 from paddle_operator.engines.operations import OperationState
-from paddle_operator.kube.backoff import Backoff
-from support import cachecluster
 from support.cachecluster import CacheCluster
 from support.embeddedapi import Api
 from support.eventually import eventually
-from support.samplesets import sample_set, secret
+from support.sampleloop import KINDS, SET, controllers, labelled, left, rests, stands, status, why
+from support.samplemanifests import sample_set, secret
 
-from .conftest import Managing
-
-SET = Key("default", "imagenet")
-KINDS = ("persistentvolumes", "persistentvolumeclaims", "statefulsets", "services", "pods")
-SOON = 2.0
-
-
-@pytest.fixture
-async def cluster(api: Api) -> AsyncIterator[CacheCluster]:
-    async with cachecluster.running(api, "node-1", "node-2", "node-3") as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Try again what failed, and look at what is missing, at once."""
-    monkeypatch.setattr(errands, "FIRST_PAUSE", dt.timedelta(0))
-    monkeypatch.setattr(plan, "LACK_PAUSE_SECONDS", 0.02)
-    monkeypatch.setattr(plan, "AT_ONCE_SECONDS", 0.001)
-    monkeypatch.setattr(runtimes, "SETTLE", 0.001)
-    monkeypatch.setattr(runtimes, "BACKOFF", Backoff(0.01, 0.02))
-    monkeypatch.setattr(runtimes, "CALM", 0.01)
-
-
-def controllers(image: str = "registry.example.com/paddle-operator:1") -> list[Controller]:
-    made = controller(Settings(image))
-    return [replace(made, triggers=tuple(replace(trigger, settle=0.0) for trigger in made.triggers))]
-
-
-def status(api: Api, namespace: str = "default") -> Manifest:
-    found: Manifest = api.get("samplesets", namespace, "imagenet").get("status") or {}
-    return found
-
-
-def stands(api: Api, phase: str, namespace: str = "default") -> Callable[[], bool]:
-    return lambda: status(api, namespace).get("phase", "") == phase
-
-
-def why(api: Api, kind: str = "Ready") -> str:
-    found = [one for one in status(api).get("conditions", []) if one["type"] == kind]
-    return "".join(f"{one['reason']}: {one['message']}" for one in found)
-
-
-def labelled(api: Api, namespace: str = "default") -> dict[str, str]:
-    label = sampleset_node_label(namespace, "imagenet")
-    found = {node["metadata"]["name"]: labels_of(node).get(label) for node in api.all("nodes")}
-    return {node: value for node, value in found.items() if value}
-
-
-def left(api: Api) -> list[str]:
-    """Name all that is there of any set."""
-    found = [f"{plural}/{name}" for plural in KINDS for name in api.names(plural)]
-    return found + [f"label of {node}" for node in labelled(api)]
-
-
-def rests(manager: Manager) -> bool:
-    """Tell whether nothing is due for a while."""
-    (loop,) = manager.loops
-    queue, now = loop.queue, asyncio.get_running_loop().time()
-    busy = queue._waiting or queue._again or queue._in_work
-    return not busy and all(timer.when() > now + SOON for timer in queue._timers.values())
-
-
-async def is_ready(api: Api, managing: Managing, partitions: int = 1) -> None:
-    api.put("secrets", secret())
-    api.put("samplesets", sample_set(partitions=partitions))
-    async with managing(controllers()):
-        await eventually(stands(api, "Ready"))
+from .conftest import Managing, is_ready
 
 
 async def test_a_set_is_bound_served_copied_warmed_up_and_ready(
@@ -290,125 +215,6 @@ async def test_a_server_that_lost_the_keys_gets_them_again(api: Api, managing: M
         await eventually(stands(api, "Ready"))
     assert server.credentials[-1] == {"accessKey": "mine", "secretKey": "hush"}
     assert len([found for found in server.spool.operations if found.startswith("sync-")]) == 1
-
-
-def paddle_job(phase: str, running: int) -> Manifest:
-    template = {"spec": {"containers": [{"name": "train", "image": "demo:v1"}]}}
-    return {
-        "metadata": {"name": "train", "namespace": "default"},
-        "spec": {
-            "sampleSetRef": {"name": "imagenet", "mountPath": "/mnt/imagenet"},
-            "worker": {"replicas": 1, "template": template},
-        },
-        "status": {"phase": phase, "worker": {"running": running}},
-    }
-
-
-def sample_job(phase: str) -> Manifest:
-    return {
-        "metadata": {"name": "warm", "namespace": "default"},
-        "spec": {"type": "warmup", "sampleSetRef": {"name": "imagenet"}},
-        "status": {"phase": phase},
-    }
-
-
-async def test_a_set_that_is_deleted_waits_for_the_jobs_that_use_it(
-    api: Api, managing: Managing, cluster: CacheCluster
-) -> None:
-    """The original pulled the data away under running jobs."""
-    await is_ready(api, managing)
-    api.put("paddlejobs", paddle_job("Running", 1))
-    api.put("samplejobs", sample_job("Running"))
-    api.remove("samplesets", SET)
-    async with managing(controllers()):
-        await eventually(lambda: why(api).endswith("waits for PaddleJob train, SampleJob warm to end"))
-        assert (len(labelled(api)), len(api.names("pods")), status(api)["phase"]) == (1, 1, "Ready")
-        api.put("samplejobs", sample_job("Succeeded"))
-        await eventually(lambda: why(api, "InUse").endswith("waits for PaddleJob train to end"))
-        api.put("paddlejobs", paddle_job("Completed", 0))
-        await eventually(lambda: (api.names("samplesets"), left(api)) == ([], []))
-    orders = [found.type for found in cluster.runtime(0).spool.operations.values()]
-    assert orders == ["sync", "warmup", "clear"]
-
-
-async def test_a_job_that_only_waits_for_the_data_does_not_keep_a_set_from_ending(
-    api: Api, managing: Managing, cluster: CacheCluster
-) -> None:
-    await is_ready(api, managing)
-    api.put("paddlejobs", paddle_job("Pending", 0))
-    api.put("samplejobs", sample_job(""))
-    api.remove("samplesets", SET)
-    async with managing(controllers()):
-        await eventually(lambda: (api.names("samplesets"), left(api)) == ([], []))
-    assert cluster.runtime(0).spool.cached == 0
-
-
-ORDERS: dict[str, list[tuple[str, Key]]] = {
-    "the Secret first": [("secrets", SET), ("samplesets", SET)],
-    "the claim first": [("persistentvolumeclaims", SET), ("samplesets", SET)],
-    "the set first": [("samplesets", SET), ("persistentvolumeclaims", SET), ("secrets", SET)],
-    "the servers first": [("statefulsets", Key("default", "imagenet-runtime")), ("samplesets", SET)],
-    "the token first": [("secrets", Key("default", "imagenet-runtime")), ("samplesets", SET)],
-    "the namespace": [("namespaces", Key("", "default"))],
-    "a job first": [("paddlejobs", Key("default", "train")), ("samplesets", SET)],
-}
-
-
-@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS.keys())
-async def test_a_set_ends_in_whichever_order_things_are_deleted(
-    api: Api, managing: Managing, cluster: CacheCluster, order: list[tuple[str, Key]]
-) -> None:
-    await is_ready(api, managing)
-    api.put("paddlejobs", paddle_job("Running", 1))
-    async with managing(controllers()):
-        for plural, key in order:
-            api.remove(plural, key)
-        if ("samplesets", SET) in order:
-            api.put("paddlejobs", paddle_job("Completed", 0))
-        await eventually(lambda: (api.names("samplesets"), left(api)) == ([], []))
-    assert cluster.runtimes
-
-
-FOREIGN: dict[str, tuple[str, Manifest]] = {
-    "a claim": (
-        "persistentvolumeclaims",
-        {"metadata": {"name": "imagenet"}, "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": "theirs",
-         "resources": {"requests": {"storage": "1Gi"}}}, "status": {"phase": "Bound"}},
-    ),
-    "a service": (
-        "services",
-        {"metadata": {"name": "imagenet-runtime-service"}, "spec": {"ports": [{"port": 80}]}},
-    ),
-    "a StatefulSet": (
-        "statefulsets",
-        {"metadata": {"name": "imagenet-runtime"}, "spec": {"replicas": 0, "serviceName": "theirs", "selector":
-         {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": []}}}},
-    ),
-    "a Secret": ("secrets", {"metadata": {"name": "imagenet-runtime"}, "data": {"token": "dGhlaXJz"}}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("plural", "theirs"), FOREIGN.values(), ids=FOREIGN.keys())
-async def test_what_is_not_ours_is_told_of_and_neither_taken_nor_deleted(
-    api: Api, managing: Managing, cluster: CacheCluster, plural: str, theirs: Manifest
-) -> None:
-    """The original took it for its own, also when the set was deleted."""
-    theirs = {**theirs, "metadata": {**theirs["metadata"], "namespace": "default", "labels": LABELS}}
-    before = api.put(plural, theirs)
-    api.put("secrets", secret())
-    api.put("samplesets", sample_set())
-    async with managing(controllers()):
-        await eventually(lambda: why(api, "Stalled").startswith("NameTaken: ") and "is not ours" in why(api, "Stalled"))
-        assert not cluster.runtimes or plural == "services"
-        api.remove("samplesets", SET)
-        await eventually(lambda: api.names("samplesets") == [])
-    after = api.get(plural, "default", theirs["metadata"]["name"])
-    assert (uid_of(after), after.get("spec"), after.get("data")) == (
-        uid_of(before), before.get("spec"), before.get("data")
-    )  # fmt: skip
-
-
-LABELS = {"paddlepaddle.org/juicefs-imagenet": "true", "batch.paddlepaddle.org/sampleset": "imagenet"}
 
 
 async def test_a_set_whose_server_dies_says_so_and_comes_back_by_itself(

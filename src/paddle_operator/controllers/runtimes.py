@@ -1,8 +1,9 @@
 """The manager's side of the runtime servers: a stream of reports from each, and the orders that they are given."""
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 
 import aiohttp
@@ -61,9 +62,9 @@ class ServerError(Exception):
 class Runtimes:
     """All of it can be lost: servers say again how they stand, and take the same order twice."""
 
-    def __init__(self, secrets: Secrets, backoff: Backoff = BACKOFF) -> None:
+    def __init__(self, secrets: Secrets, backoff: Backoff | None = None) -> None:
         self._secrets = secrets
-        self._backoff = backoff
+        self._backoff = backoff or BACKOFF
         self._servers: dict[Key, dict[str, Server]] = {}
         self._session: aiohttp.ClientSession | None = None
         self._group: asyncio.TaskGroup | None = None
@@ -111,8 +112,9 @@ class Runtimes:
     async def _listen(self, sample_set: Key, server: Server) -> None:
         while True:
             try:
-                async for line in self._lines(server.endpoint):
-                    self._take(sample_set, server, line)
+                async with contextlib.aclosing(self._lines(server.endpoint)) as lines:
+                    async for line in lines:
+                        self._take(sample_set, server, line)
                 problem = "the stream ended"
             except (aiohttp.ClientError, TimeoutError, OSError, ServerError) as error:
                 problem = str(error) or type(error).__name__
@@ -124,7 +126,7 @@ class Runtimes:
             log.debug("stream interrupted set=%s url=%s retry_in=%.1fs", sample_set, server.endpoint.url, delay)
             await asyncio.sleep(delay)
 
-    async def _lines(self, endpoint: Endpoint) -> AsyncIterator[bytes]:
+    async def _lines(self, endpoint: Endpoint) -> AsyncGenerator[bytes, None]:
         session, lines, length = self._opened(), Lines(), 0
         async with session.get(
             f"{endpoint.url}/v1/watch", headers=proof(endpoint), timeout=STREAM, allow_redirects=False

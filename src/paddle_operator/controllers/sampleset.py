@@ -9,7 +9,7 @@ from paddle_operator.control.calls import Call
 from paddle_operator.control.controller import SETTLE, Controller, Trigger, World
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
-from paddle_operator.controllers.access import MAKE, READ, Access
+from paddle_operator.controllers.access import CHANGE, MAKE, READ, WATCH, Access
 from paddle_operator.controllers.observation import NODES, PADDLE_JOBS, SAMPLE_SETS
 from paddle_operator.controllers.setobservation import (
     KINDS,
@@ -34,19 +34,18 @@ WORKERS = 16
 # Nodes say something every few minutes, and many at once when they start.
 NODE_SETTLE = 1.0
 WATCHED = (Piece.VOLUME, Piece.CLAIM, Piece.SERVICE, Piece.STATEFUL_SET, Piece.POD)
-FIXED = (*READ, "create", "delete")
 ACCESS = (
     Access(SAMPLE_SETS, (*READ, "patch")),
     Access(SAMPLE_SETS, ("patch",), "status"),
     Access(SAMPLE_SETS, ("update",), "finalizers"),
-    Access(PADDLE_JOBS, READ),
-    Access(SAMPLE_JOBS, READ),
-    Access(EVENTS, ("create", "patch")),
-    Access(NODES, (*READ, "patch")),
+    Access(PADDLE_JOBS, WATCH),
+    Access(SAMPLE_JOBS, WATCH),
+    Access(EVENTS, ("get", "create", "patch")),
+    Access(NODES, (*WATCH, "patch")),
     Access(KINDS[Piece.TOKEN], ("get", "create")),
     Access(KINDS[Piece.POD], (*READ, "delete")),
-    *(Access(KINDS[piece], FIXED) for piece in (Piece.VOLUME, Piece.CLAIM)),
-    *(Access(KINDS[piece], MAKE) for piece in (Piece.SERVICE, Piece.STATEFUL_SET)),
+    *(Access(KINDS[piece], MAKE) for piece in (Piece.VOLUME, Piece.CLAIM)),
+    *(Access(KINDS[piece], CHANGE) for piece in (Piece.SERVICE, Piece.STATEFUL_SET)),
 )
 
 
@@ -72,7 +71,10 @@ def controller(settings: Settings) -> Controller:
         Trigger(SAMPLE_SETS),
         *(Trigger(KINDS[piece], set_of_label, names.LABEL_SAMPLESET, SETTLE, {SET: by_set}) for piece in WATCHED),
         Trigger(NODES, observer.sets_of_node, settle=NODE_SETTLE, indexes={LABELLED: by_node_label}),
-        *(Trigger(kind, set_of_job, settle=SETTLE, indexes={SET: by_set}) for kind in (PADDLE_JOBS, SAMPLE_JOBS)),
+        *(
+            Trigger(kind, set_of_job, settle=SETTLE, indexes={SET: by_set}, optional=True)
+            for kind in (PADDLE_JOBS, SAMPLE_JOBS)
+        ),
     )
     runtimes = observer.runtimes
     return Controller(NAME, triggers, reconcile, WORKERS, call=runtimes.call, sources=(runtimes.run,))
