@@ -31,6 +31,7 @@ ANNOTATION_VOLCANO_QUEUE = "volcano.sh/queue-name"
 ANNOTATION_CREATED_BY = "CreatedBy"
 LABEL_SAMPLESET_PREFIX = "paddlepaddle.org/juicefs-"
 STORAGE_CLASS = "paddle-operator"
+CSI_DRIVER = "csi.juicefs.com"
 
 # Labels of a TFJob's or PyTorchJob's pods and services.
 LABEL_GROUP = "group-name"
