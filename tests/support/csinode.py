@@ -72,6 +72,8 @@ class Node:
     process: "subprocess.Popen[bytes] | None" = None
     plugin: "subprocess.Popen[bytes] | None" = None
     containers: list[Container] = field(default_factory=list)
+    published: list[tuple[str, str]] = field(default_factory=list)
+    containers_ever: int = 0
 
     @property
     def places(self) -> Places:
@@ -87,13 +89,15 @@ class Node:
         return self.process.pid
 
     def start(self) -> None:
+        self.root.mkdir(exist_ok=True)
         self.process = subprocess.Popen(["unshare", "--mount", "--", "sleep", "infinity"])
         wait_until(lambda: Path(f"/proc/{self.pid}/comm").read_text() == "sleep\n", 10, "not begun", 0.01)
         inside(self.pid, "mount", "--make-rshared", "/")
-        self.start_plugin()
 
     def start_plugin(self) -> None:
-        """Return when the kubelet would find it."""
+        """Return when the kubelet would find it; one that runs stays."""
+        if self.plugin is not None and self.plugin.poll() is None:
+            return
         words = [str(self.places.kubelet), str(self.places.state), str(self.pid), str(juicefs.PROGRAM)]
         words.append("inject" if self.injects else "no-inject")
         with self.log.open("ab") as log:
@@ -114,6 +118,14 @@ class Node:
         self.plugin.kill()
         self.plugin.wait()
         self.places.registration.unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Take the volumes from all pods, and end their containers."""
+        self.start_plugin()
+        while self.containers:
+            self.containers.pop().end()
+        while self.published:
+            self.unpublish(*self.published.pop())
 
     def stop(self) -> None:
         for container in self.containers:
@@ -144,6 +156,7 @@ class Node:
         target.parent.mkdir(parents=True, exist_ok=True)
         written = {"driverName": CSI_DRIVER, "volumeHandle": volume, "specVolID": volume}
         (target.parent / "vol_data.json").write_text(json.dumps(written))
+        self.published.append((pod, volume))
         request = NodePublishVolumeRequest(
             volume_id=volume,
             target_path=str(target),
@@ -162,8 +175,8 @@ class Node:
 
     def container(self, target: Path, *, subpath: str = "", propagation: str = "private") -> Container:
         """Start one as a runtime does: it has a copy of the volume's mount, and no other of JuiceFS."""
-        number = len(self.containers)
-        place = self.root / f"container-{number}"
+        place = self.root / f"container-{self.containers_ever}"
+        self.containers_ever += 1
         place.mkdir()
         argv = [
             "nsenter",
@@ -224,9 +237,6 @@ def inside(process: int, *argv: str, text: str | None = None) -> str:
 
 def remove_groups() -> None:
     """Take away the control groups that the clients leave, unless another run has its own there."""
-    for line in Path("/proc/self/mounts").read_text().splitlines():
-        _, place, kind, *_ = line.split()
-        group = Path(place, launch.GROUP)
-        if kind in {"cgroup", "cgroup2"}:
-            with contextlib.suppress(OSError):
-                group.rmdir()
+    for group in launch.groups(Path("/proc/self/mounts").read_text()):
+        with contextlib.suppress(OSError):
+            group.rmdir()

@@ -39,7 +39,7 @@ class Redis:
     def start(self) -> None:
         words = ["--port", str(self.port), "--dir", str(self.directory), "--save", "60 1", "--dbfilename", "dump.rdb"]
         config = self.directory / "redis.conf"
-        config.write_text(f"requirepass {self.password}\n")
+        config.write_text(f"requirepass {self.password}\ndatabases 256\n")
         self.process = subprocess.Popen(["redis-server", config, *words], stdout=subprocess.DEVNULL)
         wait_until(self._answers, 10, "Redis does not answer", 0.02)
 

@@ -37,10 +37,14 @@ def enter(process: str) -> None:
 
 def leave_groups(mounts: str) -> None:
     """Join groups of our own: those of the container are emptied, by killing, when it ends."""
-    for line in mounts.splitlines():
-        _, place, kind, *_ = line.split()
-        if kind in {"cgroup", "cgroup2"}:
-            _attempt(f"a group in {place}", partial(join, Path(place, GROUP)))
+    for group in groups(mounts):
+        _attempt(f"the group {group}", partial(join, group))
+
+
+def groups(mounts: str) -> list[Path]:
+    """Name our control group in every hierarchy of a list of mounts."""
+    rows = (line.split() for line in mounts.splitlines())
+    return [Path(place, GROUP) for _, place, kind, *_ in rows if kind in {"cgroup", "cgroup2"}]
 
 
 def join(group: Path) -> None:

@@ -99,7 +99,8 @@ class Questions:
                 raise NoAnswerError
         errand = _Errand(self.namespace.path, work)
         self._asked[name] = errand.thread
-        return errand.result(self.patience)
-
-    def forget(self, name: str) -> None:
-        self._asked.pop(name, None)
+        try:
+            return errand.result(self.patience)
+        finally:
+            if not errand.thread.is_alive():
+                self._asked.pop(name, None)

@@ -6,13 +6,13 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from paddle_operator.csi import mounts, registration, wire
+from paddle_operator.csi import launch, mounts, registration, syscalls, wire
 from paddle_operator.csi.clients import Clients
-from paddle_operator.csi.namespaces import Namespace, Questions
+from paddle_operator.csi.namespaces import PROC, Namespace, Questions
 from paddle_operator.csi.node import NodePlugin
 from paddle_operator.csi.places import Places
 from paddle_operator.csi.records import Records
@@ -44,7 +44,8 @@ def serve(settings: Settings, stop: threading.Event) -> None:
     """Answer the kubelet until told to stop; it is told where to ask last, and that we are gone first."""
     places = settings.places
     with only_one(places.lock):
-        watch = Watch(prepared(settings))
+        ground = prepared(settings)
+        watch = Watch(ground)
         watch.resume()
         volumes = wire.serve(places.socket, NodePlugin(settings.node_name, watch).services())
         kubelet = wire.serve(places.registration, registration.services(places))
@@ -55,6 +56,8 @@ def serve(settings: Settings, stop: threading.Event) -> None:
         watch.stop()
         volumes.stop(GRACE).wait()
         places.socket.unlink(missing_ok=True)
+        if not ground.records.all():
+            remove(ground)
         LOG.info("stopped node=%s", settings.node_name)
 
 
@@ -68,6 +71,7 @@ def only_one(lock: Path) -> Iterator[None]:
 
 
 def prepared(settings: Settings) -> Ground:
+    syscalls.check_kernel()
     node, places = Namespace(settings.process), settings.places
     version = install(settings.program, places.program)
     mounts.prepare_state(node, places.state)
@@ -96,3 +100,19 @@ def install(program: Path, place: Path) -> Version:
     beside.replace(place)
     LOG.info("installed juicefs version=%s place=%s", version, place)
     return version
+
+
+def remove(ground: Ground) -> None:
+    """Leave nothing on a node that has no volume of ours: this may be the end."""
+    mounts.detach(ground.node, ground.places.state)
+    table = (PROC / str(ground.node.process) / "mounts").read_text()
+    left = [ground.places.state, *launch.groups(table)]
+
+    def clear() -> None:
+        shutil.rmtree(ground.places.plugin, ignore_errors=True)
+        for directory in left:
+            with suppress(OSError):
+                directory.rmdir()
+
+    ground.node.run(clear)
+    LOG.info("removed plugin=%s state=%s", ground.places.plugin, ground.places.state)

@@ -1,6 +1,7 @@
 """The kernel's calls for namespaces and mounts that Python does not have, by ctypes."""
 
 import ctypes
+import errno
 import os
 from enum import IntFlag
 from pathlib import Path
@@ -43,6 +44,15 @@ def _checked(result: int, what: str | Path) -> int:
 
 def _system(number: int, what: str | Path, *arguments: object) -> int:
     return _checked(_LIBC.syscall(number, *arguments), what)
+
+
+def check_kernel() -> None:
+    """Ask for something impossible: a kernel that has the call says so in another way than one that has not."""
+    try:
+        restrict(-1, Attribute(0))
+    except OSError as error:
+        if error.errno == errno.ENOSYS:
+            raise OSError(errno.ENOSYS, "the kernel is older than 5.12, and cannot mount as we need it") from None
 
 
 def unshare(flags: int) -> None:
