@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from paddle_operator.api import crd
+from paddle_operator.api.paddlejob import PaddleJob
+from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.manager import Manager, Settings
 from paddle_operator.kube import client as wire
@@ -16,16 +19,17 @@ from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.credentials import Fixed
 from paddle_operator.kube.watch import Pace
-from support import embeddedapi, faultproxy
+from support import embeddedapi, faultproxy, volcano
 from support.embeddedapi import Api
 from support.family import FAMILY
 from support.faultproxy import FaultProxy
+from support.kubelet import Kubelet
 from support.managing import QUICKLY, managed
 
 MARK = "example.org/applied"
 QUICK = Pace(watch_seconds=30, silence=1.0, settled=5.0, backoff=QUICKLY)
 SETTINGS = Settings(MARK, pace=QUICK)
-LONGEST_TEST = 30
+LONGEST_TEST = 120
 Managing = Callable[..., AbstractAsyncContextManager[Manager]]
 
 
@@ -70,6 +74,27 @@ def managing(client: Client) -> Managing:
         return managed(client, controllers, settings)
 
     return manage
+
+
+@pytest.fixture
+def kubelet(api: Api) -> Kubelet:
+    return Kubelet(api)
+
+
+@pytest.fixture
+async def careless() -> AsyncIterator[Api]:
+    """Serve our kinds without their schemas, as an old cluster may, and Volcano's beside them."""
+    definitions = [crd.v1(kind) for kind in (PaddleJob, SampleSet)]
+    for definition in definitions:
+        definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": volcano.OPEN}
+    async with embeddedapi.running([*definitions, volcano.POD_GROUPS]) as running:
+        yield running
+
+
+@pytest.fixture
+async def working(careless: Api) -> AsyncIterator[Managing]:
+    async with Client(careless.config, "tester", timeout=5.0) as client:
+        yield lambda controllers: managed(client, controllers, SETTINGS)
 
 
 @contextlib.asynccontextmanager

@@ -118,7 +118,7 @@ async def delivery(api: Api, client: Client) -> AsyncIterator[Delivery]:
     metrics = Metrics()
     caches = Caches(client, metrics)
     executor = Executor(client, caches.stores, Recorder(client, "tester"), MARK)
-    world = World(client, caches.stores, executor.execute, lambda: datetime.now(UTC))
+    world = World(client, caches.stores, caches.serves, executor.execute, lambda: datetime.now(UTC))
     loop = Loop(FAMILY, world, metrics, Queue(Backoff(0.001, 0.01)))
     loop.connect(caches)
     running = asyncio.create_task(loop.run(asyncio.Event()))

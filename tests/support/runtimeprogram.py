@@ -4,14 +4,13 @@ import http.client
 import json
 import secrets
 import signal
-import socket
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 from localkube.waiting import wait_until
 from paddle_operator.api.manifest import Manifest
-from support.enginebox import AREA, PATIENCE, Box, Volume
+from support.enginebox import AREA, PATIENCE, Box, Volume, free_port
 
 FINAL = {"Succeeded", "Failed", "Cancelled"}
 COMMAND = "from paddle_operator.cli.main import main; main()"
@@ -25,11 +24,6 @@ class Answer(NamedTuple):
     text: str = ""
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
-
-
 class RuntimeProgram:
     """Killed and started again, it has the same spool, token and port."""
 
@@ -38,15 +32,16 @@ class RuntimeProgram:
         self.port = free_port()
         self.token = secrets.token_hex(16)
         self.spool = AREA / "spool"
+        self.renew()
         box.inside(AREA / "token").write_text(f"{self.token}\n")
-        self._argv = [
+        self.argv = [
             sys.executable, "-c", COMMAND, "runtime-server", f"--mount-path={volume.mount}",
             f"--cache-dirs={volume.cache}", f"--token-file={AREA / 'token'}", f"--spool={self.spool}",
             "--host=127.0.0.1", f"--port={self.port}", "--log-level=debug", *options,
         ]  # fmt: skip
 
     def start(self) -> None:
-        self.process = self.box.start("server", *self._argv)
+        self.process = self.box.start("server", *self.argv)
         wait_until(self.is_ready, PATIENCE, f"the server is not ready: {self.box.log('server')}", pause=0.02)
 
     def is_ready(self) -> bool:
@@ -77,11 +72,21 @@ class RuntimeProgram:
         is_json = (response.getheader("Content-Type") or "").startswith("application/json")
         return Answer(response.status, json.loads(text) if is_json else {}, text)
 
+    def renew(self) -> None:
+        """Give operations other ids from now on, so that tests may share a server and still use plain names."""
+        self._prefix = secrets.token_hex(4)
+
+    def path(self, name: str) -> str:
+        return f"/v1/operations/{self._prefix}-{name}"
+
     def order(self, name: str, **order: object) -> Answer:
-        return self.ask("PUT", f"/v1/operations/{name}", order)
+        return self.ask("PUT", self.path(name), order)
+
+    def cancel(self, name: str) -> Answer:
+        return self.ask("DELETE", self.path(name))
 
     def operation(self, name: str) -> Manifest:
-        return self.ask("GET", f"/v1/operations/{name}").body
+        return self.ask("GET", self.path(name)).body
 
     def ended(self, name: str) -> Manifest:
         """Wait for an operation's end."""

@@ -81,6 +81,11 @@ def test_nothing_is_left_for_later() -> None:
     assert list(unfinished_lines()) == []
 
 
+def test_nothing_is_committed_that_was_built() -> None:
+    programs = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe")
+    assert relative([path for path in FILES if path.read_bytes().startswith(programs)]) == []
+
+
 def catches_everything(node: ast.AST) -> bool:
     """Tell a bare `except`, and `Exception` or `BaseException` in an except clause or in `suppress`."""
     if isinstance(node, ast.ExceptHandler):

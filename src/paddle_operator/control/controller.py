@@ -52,21 +52,29 @@ def _group(owner: Manifest) -> str:
 
 @dataclass(frozen=True)
 class Trigger:
-    """Changes of these objects make these keys worth a look, once they have settled."""
+    """Changes of these objects make these keys worth a look, once they have settled.
+
+    `optional`: the controller works also where the cluster does not know the kind, and asks `World.serves` for it.
+    """
 
     kind: Kind
     keys: Callable[[Manifest], Iterable[Key]] = own_key
     labels: str = ""
     settle: float = 0.0
     indexes: Mapping[str, Index] = field(default_factory=dict)
+    optional: bool = False
 
 
 @dataclass(frozen=True)
 class World:
-    """All that a reconcile may touch: what was seen, how to ask for more, how to write, what time it is."""
+    """All that a reconcile may touch: what was seen, how to ask for more, how to write, what time it is.
+
+    `serves` tells of a kind that is watched whether the cluster knows it.
+    """
 
     client: Client
     stores: Mapping[Kind, Store]
+    serves: Callable[[Kind], bool]
     execute: Callable[[Plan], Awaitable[Outcome]]
     now: Callable[[], datetime]
 
@@ -106,7 +114,7 @@ class Loop:
     def connect(self, caches: Caches) -> None:
         """Watch what the controller asks for."""
         for trigger in self.controller.triggers:
-            store = caches.watch(trigger.kind, trigger.labels)
+            store = caches.watch(trigger.kind, trigger.labels, optional=trigger.optional)
             for name, index in trigger.indexes.items():
                 store.add_index(name, self._guarded(f"index {name}", index))
             self._sources.append((store, self._listener(trigger)))

@@ -59,7 +59,7 @@ class Manager:
         # Asked before each sending, also of what is sent again: a paused process wakes up late.
         leading = client.guarded(self._check_leadership)
         executor = Executor(leading, self.caches.stores, self._recorder, settings.mark)
-        world = World(leading, self.caches.stores, executor.execute, lambda: datetime.now(UTC))
+        world = World(leading, self.caches.stores, self.caches.serves, executor.execute, lambda: datetime.now(UTC))
         self.loops = [Loop(controller, world, self.metrics) for controller in controllers]
         for loop in self.loops:
             loop.connect(self.caches)

@@ -69,6 +69,7 @@ class Status:
 class Plan:
     """Line by line, what is in one line side by side. `terminal`: only somebody's change makes a later plan better.
 
+    After a line that failed nothing more is made, but what is to be deleted goes: it waits for nothing to come.
     `status_later`: what is made here brings us back at once, so the status and the events are left to that look, unless
     something fails.
     """

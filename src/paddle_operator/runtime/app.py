@@ -38,7 +38,8 @@ def is_allowed(header: str, token_file: Path) -> bool:
     return bool(token) and hmac.compare_digest(given, b"Bearer " + token)
 
 
-REFUSED = (web.HTTPException, msgspec.DecodeError, RecursionError, OrderError, OtherOrderError, OSError)
+NO_ORDER = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+REFUSED = (web.HTTPException, *NO_ORDER, OrderError, OtherOrderError, OSError)
 
 
 def refused(error: Exception) -> web.Response:
@@ -56,6 +57,8 @@ def refused(error: Exception) -> web.Response:
             status, sentence = 408, "the order did not come in time"
         case OSError():
             status, sentence = 507, f"the order cannot be kept: {error.strerror}"
+        case UnicodeDecodeError():
+            status, sentence = 400, "this is no order: it is not UTF-8"
         case _:
             status, sentence = 400, "this is no order: it is nested too deeply"
     return refusal(status, sentence)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -13,6 +14,8 @@ from paddle_operator.engines.runtime import OrderError, Told
 
 MOST_PATHS = 10_000
 MOST_NAMED = 10
+LONGEST_MEMORY = 5.0
+PAUSE = 0.05
 
 
 def parse_paths(order: RmrOrder) -> list[PurePosixPath]:
@@ -36,13 +39,14 @@ def meant_caches(order: ClearOrder, caches: tuple[Path, ...]) -> tuple[Path, ...
 async def rmr(order: RmrOrder, mount: Path, told: Told) -> tuple[Result, str]:
     """Remove paths; one that is not there is as it should be, so that a second run ends as the first."""
     before = await asyncio.to_thread(counters.data, mount)
-    absent = []
-    for path in parse_paths(order):
+    paths, absent = parse_paths(order), []
+    for path in paths:
         with stopping() as is_cancelled:
             there = await asyncio.to_thread(remove, mount, path, is_cancelled)
         absent += [] if there else [ascii(str(path))]
         after = await asyncio.to_thread(counters.data, mount)
         told(Progress(files=max(before.files - after.files, 0), bytes=max(before.bytes - after.bytes, 0)))
+    await asyncio.to_thread(await_absence, [mount / path for path in paths])
     result = Result(deleted=max(before.files - after.files, 0), bytes=max(before.bytes - after.bytes, 0))
     return result, f"{len(absent)} paths were not there: {', '.join(absent[:MOST_NAMED])}" if absent else ""
 
@@ -58,6 +62,13 @@ def remove(mount: Path, path: PurePosixPath, is_cancelled: Callable[[], bool]) -
             client.remove(os.fstat(parent).st_ino, os.fsencode(path.name))
         return True
     return False
+
+
+def await_absence(paths: list[Path]) -> None:
+    """Wait until the mount forgot them, too: the kernel keeps names for a second, or as long as it was told."""
+    until = time.monotonic() + LONGEST_MEMORY
+    while any(os.path.lexists(path) for path in paths) and time.monotonic() < until:
+        time.sleep(PAUSE)
 
 
 async def clear(order: ClearOrder, caches: tuple[Path, ...], told: Told) -> Result:
