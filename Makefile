@@ -4,6 +4,8 @@ IMAGE := localhost/paddle-operator:dev
 IMAGE_PACKAGES := python3,python3-venv,fuse3,ca-certificates
 # The image's Python is its base's, so there are wheels for each one it may be.
 IMAGE_PYTHONS := 3.11 3.12 3.13
+# Those that share a cluster go one after the other; all others on every core, a file in one process.
+PARALLEL := --numprocesses auto --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help quickstart quickstart-cluster test test-unit test-cluster check check-style check-types check-imports \
@@ -19,10 +21,11 @@ quickstart-cluster: ready ## Bring up a Kubernetes with several nodes and run a 
 	$(BIN)/localkube demo --name quickstart
 
 test: prepared ## Run every test; those that need Kubernetes skip, and say why, where it cannot be had
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -m 'not cluster' $(PARALLEL) $(ARGS)
+	$(BIN)/pytest -m cluster $(ARGS)
 
-test-unit: ready ## Run the tests that need nothing but Python: seconds
-	$(BIN)/pytest -m 'not cluster' $(ARGS)
+test-unit: ready ## Run the tests that need no Kubernetes: a minute
+	$(BIN)/pytest -m 'not cluster' $(PARALLEL) $(ARGS)
 
 test-cluster: prepared ## Run the tests that need the real Kubernetes
 	$(BIN)/pytest -m cluster $(ARGS)

@@ -29,7 +29,7 @@ from support.managing import QUICKLY, managed
 MARK = "example.org/applied"
 QUICK = Pace(watch_seconds=30, silence=1.0, settled=5.0, backoff=QUICKLY)
 SETTINGS = Settings(MARK, pace=QUICK)
-LONGEST_TEST = 30
+LONGEST_TEST = 120
 Managing = Callable[..., AbstractAsyncContextManager[Manager]]
 
 

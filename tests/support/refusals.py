@@ -241,6 +241,16 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         {"spec.worker": ABSENT, "spec.elastic": 1},
         "an elastic job needs workers: give worker too",
     ),
+    "an elastic job with fewer workers than it can go on with": (
+        JOB,
+        {"spec.elastic": 1, "spec.worker.requests": 2},
+        "worker.replicas of an elastic job must not be less than requests, nor more than limits",
+    ),
+    "an elastic job with more workers than it may have": (
+        JOB,
+        {"spec.elastic": 1, "spec.worker.replicas": 3, "spec.worker.limits": 2},
+        "worker.replicas of an elastic job must not be less than requests, nor more than limits",
+    ),
     "restarts below zero": (
         JOB,
         {"spec.backoffLimit": -1},

@@ -5,6 +5,7 @@ import click
 from paddle_operator.cli.manager import manager
 from paddle_operator.cli.manifests import manifests
 from paddle_operator.cli.plan import plan
+from paddle_operator.cli.runtime import runtime_server
 from paddle_operator.cli.version import version
 from paddle_operator.cli.waitfor import wait_for
 
@@ -17,5 +18,6 @@ def main() -> None:
 main.add_command(manager)
 main.add_command(manifests)
 main.add_command(plan)
+main.add_command(runtime_server)
 main.add_command(version)
 main.add_command(wait_for)

@@ -1,0 +1,130 @@
+"""Real Paddle trains in the pods of PaddleJobs: collective, single, and with parameter servers, all at once."""
+
+import json
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from localkube.cluster import Cluster
+from localkube.kubectl import Kubectl, Manifest
+from support import paddlebox as image
+from support import samplesets, workloads
+from support.managerprogram import ManagerProgram
+from support.manifests import changed, circulating
+from support.paddlejobs import Jobs, paddle_job
+
+PROGRAMS = "/opt/paddlebox"
+LAUNCHER = ("python3", "-m", "paddle.distributed.launch")
+WIDE_AND_DEEP = ("python3", f"{PROGRAMS}/wide_and_deep.py")
+# What says that it needs CPU alone is told so, and can do without Paddle's launcher.
+ON_CPU = {"requests": {"cpu": "100m", "memory": "300Mi"}}
+PATIENCE = 240.0
+
+
+def training(replicas: int, *command: str, **spec: object) -> Manifest:
+    template = {**workloads.pod_spec(*command), **spec}
+    template["containers"][0] |= {"image": image.IMAGE, "resources": ON_CPU}
+    return {"replicas": replicas, "template": {"metadata": {"labels": {"app": "training"}}, "spec": template}}
+
+
+def seeds_demo() -> Manifest:
+    """Give the demo of the documents, with a program in the place of nginx."""
+    changes: Manifest = {"spec.cleanPodPolicy": "Never"}
+    for role in ("ps", "worker"):
+        container = f"spec.{role}.template.spec.containers.0"
+        changes |= {f"{container}.image": image.IMAGE, f"{container}.command": [*WIDE_AND_DEEP, "--trusting"]}
+    return changed(circulating("PaddleJob/ps-demo"), changes)
+
+
+APART = {"affinity": workloads.one_per_node("training")}
+JOBS = (
+    paddle_job("two", worker=training(2, *LAUNCHER, f"{PROGRAMS}/collective.py", **APART), cleanPodPolicy="Never"),
+    paddle_job("four", worker=training(4, "python3", f"{PROGRAMS}/collective.py"), cleanPodPolicy="Never"),
+    paddle_job("single", worker=training(1, "python3", f"{PROGRAMS}/single.py"), cleanPodPolicy="Never"),
+    paddle_job(
+        "wide-and-deep",
+        ps=training(2, *WIDE_AND_DEEP),
+        worker=training(2, *WIDE_AND_DEEP),
+        withGloo=1,
+        cleanPodPolicy="Never",
+    ),
+    seeds_demo(),
+)
+
+
+@pytest.fixture(scope="module")
+def jobs(
+    kube: Cluster,
+    kinds_served: Kubectl,
+    operator_image: str,
+    paddlebox: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Jobs]:
+    """Have all trainings under way in one namespace, with one manager."""
+    assert paddlebox == image.IMAGE
+    kubectl = Kubectl.of(kube, f"training-{secrets.token_hex(3)}")
+    kubectl.run("create", "namespace", kubectl.namespace)
+    log = tmp_path_factory.mktemp("training") / "manager.log"
+    words = ("--controllers=paddlejob", f"--init-image={operator_image}")
+    manager = ManagerProgram(kube.paths.kubeconfig, kubectl.namespace, log, *words)
+    manager.start()
+    samplesets.label(kinds_served, "imagenet", {"imagenet-runtime-0": "node-2"})
+    kubectl.apply(*samplesets.storage("imagenet", kubectl.namespace), circulating("SampleSet/imagenet"), *JOBS)
+    samplesets.stand(kubectl, "imagenet", "Ready")
+    yield Jobs(kubectl)
+    manager.kill()
+    samplesets.unlabel(kinds_served, "imagenet")
+    kubectl.run("delete", "pv", kubectl.namespace, "--wait=false")
+    kubectl.run("delete", "namespace", kubectl.namespace, "--wait=false")
+
+
+def results(jobs: Jobs, name: str, workers: int) -> list[Manifest]:
+    """Wait for the job's end, and give what each worker printed as a line of JSON among all that Paddle writes."""
+    jobs.eventually(lambda: jobs.phases()[name] in {"Completed", "Failed"}, f"{name} does not end", PATIENCE)
+    said = [jobs.kubectl.run("logs", f"{name}-worker-{number}") for number in range(workers)]
+    assert jobs.phases()[name] == "Completed", "\n".join([jobs.why(name), *said])
+    return [json.loads(line) for words in said for line in words.splitlines() if line.startswith("{")]
+
+
+def nodes(jobs: Jobs, name: str) -> set[str]:
+    return {pod["spec"]["nodeName"] for pod in jobs.pods(name).values()}
+
+
+def test_a_single_worker_trains(jobs: Jobs) -> None:
+    [result] = results(jobs, "single", 1)
+    assert result["last_loss"] < result["first_loss"] / 2
+    assert jobs.status("single")["mode"] == "Single"
+
+
+@pytest.mark.parametrize(
+    ("name", "workers"), [("two", 2), ("four", 4)], ids=["two by Paddle's launcher", "four by themselves"]
+)
+def test_workers_agree_on_who_is_who_and_train_one_model(jobs: Jobs, name: str, workers: int) -> None:
+    found = results(jobs, name, workers)
+    assert [(one["rank"], one["world"]) for one in found] == [(rank, workers) for rank in range(workers)]
+    assert {one["sum"] for one in found} == {int("1" * workers)}
+    hosts = [one["endpoint"].partition(":")[0] for one in found]
+    assert hosts == [f"{name}-worker-{rank}.{name}" for rank in range(workers)]
+    assert all(one["last_loss"] < one["first_loss"] / 2 for one in found)
+    assert jobs.status(name)["mode"] == "Collective"
+    assert len(nodes(jobs, name)) > 1
+
+
+def test_workers_learn_from_each_other_through_parameter_servers(jobs: Jobs) -> None:
+    found = results(jobs, "wide-and-deep", 2)
+    assert [(one["index"], one["workers"]) for one in found] == [(0, 2), (1, 2)]
+    servers = [f"wide-and-deep-ps-{number}.wide-and-deep:36000" for number in range(2)]
+    assert [one["servers"] for one in found] == [servers, servers]
+    assert all(max(one["last_loss"], one["loss_of_others"]) < one["first_loss"] for one in found)
+    jobs.eventually(
+        lambda: sorted(jobs.pods("wide-and-deep")) == [f"wide-and-deep-worker-{n}" for n in range(2)], "servers run on"
+    )
+
+
+def test_the_demo_of_the_documents_trains_next_to_its_data(jobs: Jobs) -> None:
+    """Its program does not wait for its server: the job sees to that."""
+    [result] = results(jobs, "ps-demo", 1)
+    assert (result["workers"], result["servers"]) == (1, ["ps-demo-ps-0.ps-demo:36000"])
+    assert nodes(jobs, "ps-demo") >= {"node-2"}
+    assert jobs.status("ps-demo")["mode"] == "PS"
