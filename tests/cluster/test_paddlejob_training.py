@@ -9,7 +9,7 @@ import pytest
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl, Manifest
 from support import paddlebox as image
-from support import samplesets, workloads
+from support import preparedsets, workloads
 from support.managerprogram import ManagerProgram
 from support.manifests import changed, circulating
 from support.paddlejobs import Jobs, paddle_job
@@ -69,12 +69,12 @@ def jobs(
     words = ("--controllers=paddlejob", f"--init-image={operator_image}")
     manager = ManagerProgram(kube.paths.kubeconfig, kubectl.namespace, log, *words)
     manager.start()
-    samplesets.label(kinds_served.within(kubectl.namespace), "imagenet", {"imagenet-runtime-0": "node-2"})
-    kubectl.apply(*samplesets.storage("imagenet", kubectl.namespace), circulating("SampleSet/imagenet"), *JOBS)
-    samplesets.stand(kubectl, "imagenet", "Ready")
+    preparedsets.label(kinds_served, kubectl.namespace, "imagenet", {"imagenet-runtime-0": "node-2"})
+    kubectl.apply(*preparedsets.storage("imagenet", kubectl.namespace), circulating("SampleSet/imagenet"), *JOBS)
+    preparedsets.stand(kubectl, "imagenet", "Ready")
     yield Jobs(kubectl)
     manager.kill()
-    samplesets.unlabel(kinds_served.within(kubectl.namespace), "imagenet")
+    preparedsets.unlabel(kinds_served, kubectl.namespace, "imagenet")
     kubectl.run("delete", "pv", kubectl.namespace, "--wait=false")
     kubectl.run("delete", "namespace", kubectl.namespace, "--wait=false")
 

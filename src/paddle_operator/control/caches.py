@@ -74,15 +74,14 @@ class Caches:
     @property
     def missing(self) -> list[str]:
         """Name the kinds that have not been listed yet."""
-        return [scope.kind.plural for scope in self._watches if not self._known(scope).is_set()]
+        return [watch.scope.kind.plural for watch in self.watches if not self._known(watch).is_set()]
 
     async def synced(self) -> None:
-        for scope in self._watches:
-            await self._known(scope).wait()
+        for watch in self.watches:
+            await self._known(watch).wait()
 
-    def _known(self, scope: Scope) -> asyncio.Event:
-        watch = self._watches[scope]
-        return watch.synced if scope.kind in self._needed else watch.answered
+    def _known(self, watch: Watch) -> asyncio.Event:
+        return watch.synced if watch.scope.kind in self._needed else watch.answered
 
 
 def without_managed_fields(manifest: Manifest) -> Manifest:

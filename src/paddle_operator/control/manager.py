@@ -6,7 +6,7 @@ import functools
 import logging
 import signal
 from collections.abc import Coroutine, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -60,16 +60,11 @@ class Manager:
         # Asked before each sending, also of what is sent again: a paused process wakes up late.
         leading = client.guarded(self._check_leadership)
         executor = Executor(leading, self.caches.stores, self._recorder, settings.mark)
+        world = World(leading, self.caches.stores, self.caches.serves, executor.execute, lambda: datetime.now(UTC))
         self.loops = [
             Loop(
                 controller,
-                World(
-                    leading,
-                    self.caches.stores,
-                    self.caches.serves,
-                    functools.partial(executor.execute, call=controller.call),
-                    lambda: datetime.now(UTC),
-                ),
+                replace(world, execute=functools.partial(executor.execute, call=controller.call)),
                 self.metrics,
             )
             for controller in controllers

@@ -14,7 +14,7 @@ from paddle_operator.desired.sampleset.decision import Decision, Piece
 from paddle_operator.desired.sampleset.plan import plan
 from paddle_operator.desired.sampleset.runtimes import Runtime, Standing, Word
 from paddle_operator.desired.sampleset.snapshot import Snapshot
-from support.samplemanifests import SOURCE
+from support.samplesets import SOURCE
 from support.samplesnapshots import FINALIZER, NOON, SECRET, WHOLE, after, decoded, node, seen, server, word, work
 
 OWN = sampleset_node_label("default", "imagenet")
