@@ -388,6 +388,12 @@ def test_fewer_partitions_wait_until_the_caches_given_up_are_empty() -> None:
     assert replicas(plan(seen(of, server(0, word=word()), server(1, ready=False)))) == 1
 
 
+@pytest.mark.parametrize("sick", [server(0), server(0, ready=False), server(0, word=Word(mounted=False))])
+def test_a_sick_server_keeps_no_other_from_coming(sick: Runtime) -> None:
+    """The original asked all servers for figures before it changed their number."""
+    assert replicas(plan(seen(decoded(partitions=5), sick))) == 5
+
+
 def replicas(decision: Decision) -> int:
     (found,) = [manifest for piece, manifest in decision.apply if piece is Piece.STATEFUL_SET]
     return int(found["spec"]["replicas"])
