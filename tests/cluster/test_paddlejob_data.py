@@ -6,53 +6,29 @@ import pytest
 
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl, Manifest
+from support import preparedsets
 from support.manifests import changed, circulating
 from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
 from support.workloads import TESTBOX
 
 CACHED_ON = {"imagenet-runtime-0": "node-2", "imagenet-runtime-1": "node-1"}
-LABEL = "paddlepaddle.org/juicefs-imagenet"
 
 
 @pytest.fixture
-def cached(kube: Cluster) -> Iterator[None]:
+def cached(kube: Cluster, namespace: Kubectl) -> Iterator[None]:
     """Label the nodes as the cache of two partitions does."""
     kubectl = Kubectl.of(kube)
-    for partition, node in CACHED_ON.items():
-        kubectl.run("label", "node", node, f"{LABEL}={partition}")
+    preparedsets.label(kubectl, namespace.namespace, "imagenet", CACHED_ON)
     yield
-    kubectl.run("label", "nodes", "--all", f"{LABEL}-")
+    preparedsets.unlabel(kubectl, namespace.namespace, "imagenet")
 
 
 @pytest.fixture
 def claim(namespace: Kubectl) -> Iterator[None]:
-    """Have a volume and a claim of the SampleSet's name, with a file on each node."""
     volume = f"imagenet-{namespace.namespace}"
-    access = {"accessModes": ["ReadWriteMany"], "storageClassName": "by-hand"}
-    place = {"hostPath": {"path": "/mnt/imagenet", "type": "DirectoryOrCreate"}}
-    capacity = {"storage": "1Gi"}
-    namespace.apply(
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": volume},
-            "spec": {**access, **place, "capacity": capacity},
-        },
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": "imagenet"},
-            "spec": {**access, "volumeName": volume, "resources": {"requests": capacity}},
-        },
-    )
+    namespace.apply(*preparedsets.storage("imagenet", volume))
     yield
     namespace.run("delete", "pv", volume, "--wait=false")
-
-
-def stand(namespace: Kubectl, phase: str) -> None:
-    """Say where the SampleSet stands, as its controller would."""
-    patch = f'--patch={{"status":{{"phase":"{phase}"}}}}'
-    namespace.run("patch", "sampleset/imagenet", "--subresource=status", "--type=merge", patch)
 
 
 def with_image(job: Manifest, image: str) -> Manifest:
@@ -72,11 +48,11 @@ def test_jobs_wait_for_their_data_and_run_next_to_it(namespace: Kubectl, jobs: J
     jobs.until("Failed", "impatient")
     assert jobs.why("impatient", "Failed").startswith("SampleSetTimeout: there is no SampleSet imagenet in namespace ")
     namespace.apply(changed(circulating("SampleSet/imagenet"), {"spec.partitions": 2}))
-    stand(namespace, "Syncing")
+    preparedsets.stand(namespace, "imagenet", "Syncing")
     waits = "WaitingForData: SampleSet imagenet is not Ready yet, it is Syncing"
     jobs.eventually(lambda: jobs.why("train", "DataReady") == waits, "the wait is not told of")
     assert (jobs.why("train"), jobs.pods()) == (waits, {})
-    stand(namespace, "Ready")
+    preparedsets.stand(namespace, "imagenet", "Ready")
     jobs.until("Running", "ps-demo", "train")
     nodes = {name: pod["spec"]["nodeName"] for name, pod in jobs.pods().items()}
     assert nodes["ps-demo-worker-0"] == nodes["train-worker-0"] == "node-2"

@@ -47,6 +47,11 @@ def asking_for(cpu: str, replicas: int, *command: str) -> Manifest:
     return made
 
 
+def scheduled_by(name: str, of: Manifest) -> Manifest:
+    of["template"]["spec"]["schedulerName"] = name
+    return of
+
+
 def test_kubernetes_itself_schedules_all_pods_of_a_job_or_none(native: Cluster, tmp_path: Path) -> None:
     kubectl = Kubectl.of(native)
     log = tmp_path / "manager.log"
@@ -84,8 +89,11 @@ def test_where_volcano_is_missing_it_is_said_and_waited_for(
     jobs = Jobs(namespace)
     manager = begin("--scheduling=volcano")
     jobs.submit(paddle_job("queued", worker=role(2, *ENDLESS), schedulingPolicy={"queue": "default"}))
+    jobs.eventually(lambda: "install Volcano" in jobs.why("queued"), "the job does not say that Volcano is missing")
     told = "the cluster has no podgroups of scheduling.volcano.sh/v1beta1: install what defines them"
     wait_until(lambda: told in manager.log.read_text(), 60, "the manager does not say that Volcano is missing")
+    jobs.submit(paddle_job("ordinary", worker=scheduled_by("default-scheduler", role(1, "true"))))
+    jobs.until("Completed", "ordinary")
     without_volcano.apply(volcano.POD_GROUPS)
     jobs.eventually(lambda: jobs.why("queued").startswith("Queuing: "), "the job does not wait in its queue")
     group = namespace.get("podgroup/queued")

@@ -2,16 +2,8 @@
 
 import os
 
-from paddle_operator.api.manifest import Manifest
 from support.enginebox import Box, Volume
 from support.runtimeprogram import RuntimeProgram
-
-ORDERS: dict[str, Manifest] = {
-    "warm": {"type": "warmup"},
-    "remove": {"type": "rmr", "paths": ["old"]},
-    "clear": {"type": "clear"},
-    "again": {"type": "warmup", "paths": ["train"]},
-}
 
 
 def started(box: Box) -> tuple[Volume, RuntimeProgram]:
@@ -41,12 +33,16 @@ def test_what_is_ordered_survives_every_kill(box: Box) -> None:
         volume.write(f"train/{number}", os.urandom(5000))
         volume.write(f"old/{number}", b"x")
     volume.empty_cache()
-    for name, order in ORDERS.items():
+    orders: dict[str, dict[str, object]] = {
+        "warm": {"type": "warmup"}, "remove": {"type": "rmr", "paths": ["old"]}, "clear": {"type": "clear"},
+        "again": {"type": "warmup", "paths": ["train"]},
+    }  # fmt: skip
+    for name, order in orders.items():
         assert server.order(name, **order).status == 202
     for _ in range(4):
         server.kill()
         server.start()
-    ends = {name: server.ended(name)["state"] for name in ORDERS}
+    ends = {name: server.ended(name)["state"] for name in orders}
     assert set(ends.values()) == {"Succeeded"}, ends
     assert not (volume.inside / "old").exists()
     assert len([path for path in volume.blocks() if path.name.endswith("_5000")]) >= 300

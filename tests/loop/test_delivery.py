@@ -52,7 +52,7 @@ class Channel:
 
     def look(self) -> None:
         """Note what has changed since the last look."""
-        found = [copy.deepcopy(self._api.get(self._plural, "default", name)) for name in self._api.names(self._plural)]
+        found = [self._api.get(self._plural, "default", name) for name in self._api.names(self._plural)]
         now = {key_of(manifest): manifest for manifest in found}
         for key, was in self._last.items():
             if key not in now or uid_of(now[key]) != uid_of(was):
@@ -118,7 +118,7 @@ async def delivery(api: Api, client: Client) -> AsyncIterator[Delivery]:
     metrics = Metrics()
     caches = Caches(client, metrics)
     executor = Executor(client, caches.stores, Recorder(client, "tester"), MARK)
-    world = World(client, caches.stores, executor.execute, lambda: datetime.now(UTC))
+    world = World(client, caches.stores, caches.serves, executor.execute, lambda: datetime.now(UTC))
     loop = Loop(FAMILY, world, metrics, Queue(Backoff(0.001, 0.01)))
     loop.connect(caches)
     running = asyncio.create_task(loop.run(asyncio.Event()))

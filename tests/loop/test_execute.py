@@ -152,12 +152,34 @@ async def test_what_is_refused_for_good_is_told_once_all_the_others_are_written(
     assert (len(api.names(MAPS)), stalled(api)) == (2, ["Refused"])
 
 
-async def test_a_line_that_failed_is_the_last_one(api: Api, client: Client) -> None:
-    foreign = api.put(MAPS, config_map("b"))
-    plan = Plan(apply=applying(*NAMES), create=creating("d"), delete=(Delete.of(CONFIG_MAPS, foreign),))
+async def test_after_a_line_that_failed_nothing_more_is_made_and_what_is_to_go_goes(api: Api, client: Client) -> None:
+    api.put(MAPS, config_map("b"))
+    goes = api.put(MAPS, config_map("goes"))
+    plan = Plan(apply=applying(*NAMES), create=creating("d"), delete=(Delete.of(CONFIG_MAPS, goes),))
     with pytest.raises(ForeignObjectError, match="ConfigMap default/b exists and is not ours"):
         await executor(client).execute(plan)
     assert api.names(MAPS) == NAMES
+
+
+async def test_what_is_in_the_way_of_a_full_quota_goes_although_nothing_can_be_made(api: Api, client: Client) -> None:
+    """Else a job that shrinks here and grows there would be stuck for ever."""
+    parent = api.put("parents", family.parent("ada"))
+    goes = api.put(MAPS, config_map("goes"))
+    plan = Plan(create=creating("a"), delete=(Delete.of(CONFIG_MAPS, goes),), status=status_of(parent))
+    api.fail("POST", MAPS, 1, 403, "Forbidden")
+    with pytest.raises(errors.ForbiddenError):
+        await executor(client).execute(plan)
+    assert (api.names(MAPS), stalled(api)) == ([], ["Forbidden"])
+    assert await executor(client).execute(plan) == Done()
+    assert (api.names(MAPS), stalled(api)) == (["a"], [])
+
+
+async def test_of_a_failure_to_make_and_one_to_delete_the_first_is_told(api: Api, client: Client) -> None:
+    goes = api.put(MAPS, config_map("goes"))
+    api.fail("POST", MAPS, 1, 403, "Forbidden")
+    api.fail("DELETE", MAPS, 10, 500, "InternalError")
+    with pytest.raises(errors.ForbiddenError):
+        await executor(client).execute(Plan(create=creating("a"), delete=(Delete.of(CONFIG_MAPS, goes),)))
 
 
 async def test_who_loses_the_lease_half_way_writes_nothing_more(api: Api, client: Client) -> None:

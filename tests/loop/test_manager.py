@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from dataclasses import replace
 
 import aiohttp
 import pytest
@@ -59,6 +60,11 @@ async def test_it_is_ready_once_everything_is_listed(api: Api, client: Client, u
     assert 'kube_objects_skipped_total{resource="parents"} 1.0' in counted
     stop.set()
     await asyncio.wait_for(task, 5)
+
+
+async def test_two_controllers_that_give_an_index_the_same_name_are_refused_at_the_start(client: Client) -> None:
+    with pytest.raises(ValueError, match="there is an index owner already"):
+        Manager(client, [FAMILY, replace(FAMILY, name="other")], Settings(MARK))
 
 
 @pytest.mark.parametrize("elected", [True, False])
@@ -199,12 +205,6 @@ async def test_the_second_signal_ends_it_at_once() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(task, 5)
-
-
-def test_all_who_watch_a_kind_ask_for_the_same_objects(client: Client) -> None:
-    other = Controller("other", (Trigger(family.CONFIG_MAPS, labels="app=other"),), family.reconcile)
-    with pytest.raises(ValueError, match="configmaps are watched already, with other labels"):
-        Manager(client, [FAMILY, other], Settings(MARK))
 
 
 async def test_the_first_signal_asks_to_stop() -> None:

@@ -2,86 +2,22 @@
 
 import asyncio
 import datetime as dt
-from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from paddle_operator.api import crd
 from paddle_operator.api.manifest import Key, Manifest, uid_of
-from paddle_operator.api.paddlejob import PaddleJob
-from paddle_operator.api.sampleset import SampleSet
-from paddle_operator.control.controller import Controller
-from paddle_operator.controllers.paddlejob import controller
 from paddle_operator.desired.paddlejob import abandoned
 from paddle_operator.desired.paddlejob.snapshot import PortRange, Scheduling, Settings
-from paddle_operator.kube.client import Client
-from support import embeddedapi, volcano
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.kubelet import Kubelet
-from support.managing import is_idle, managed
+from support.managing import is_idle
+from support.paddleapi import PODS, WORKERS, conditions, controllers, job, runs, stands, status
 from support.paddleworld import role
 
-from .conftest import SETTINGS, Managing
+from .conftest import Managing
 
-PODS = ["demo-ps-0", "demo-worker-0", "demo-worker-1"]
-WORKERS = PODS[1:]
 ENDED_WELL = {"succeeded": 2, "completed": "0-1"}
-PLAIN = Settings(etcd_server="etcd:2379")
-
-
-@pytest.fixture
-def kubelet(api: Api) -> Kubelet:
-    return Kubelet(api)
-
-
-@pytest.fixture
-async def careless() -> AsyncIterator[Api]:
-    """Serve our kinds without their schemas, as an old cluster may, and Volcano's beside them."""
-    definitions = [crd.v1(kind) for kind in (PaddleJob, SampleSet)]
-    for definition in definitions:
-        definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": volcano.OPEN}
-    async with embeddedapi.running([*definitions, volcano.POD_GROUPS]) as running:
-        yield running
-
-
-@pytest.fixture
-async def working(careless: Api) -> AsyncIterator[Managing]:
-    async with Client(careless.config, "tester", timeout=5.0) as client:
-        yield lambda controllers: managed(client, controllers, SETTINGS)
-
-
-def controllers(settings: Settings = PLAIN) -> list[Controller]:
-    return [controller(settings)]
-
-
-def job(name: str = "demo", **spec: object) -> Manifest:
-    return {
-        "apiVersion": "batch.paddlepaddle.org/v1",
-        "kind": "PaddleJob",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {name: part for name, part in {"ps": role(1), "worker": role(2), **spec}.items() if part is not None},
-    }
-
-
-def status(api: Api, name: str = "demo") -> Manifest:
-    found: Manifest = api.get("paddlejobs", "default", name).get("status") or {}
-    return found
-
-
-def stands(api: Api, phase: str, pods: list[str]) -> Callable[[], bool]:
-    return lambda: status(api).get("phase") == phase and api.names("pods") == pods
-
-
-def conditions(api: Api, name: str = "demo") -> dict[str, Manifest]:
-    return {found["type"]: found for found in status(api, name).get("conditions", [])}
-
-
-async def runs(api: Api, kubelet: Kubelet, pods: list[str] | None = None) -> None:
-    wanted = PODS if pods is None else pods
-    await eventually(lambda: api.names("pods") == wanted)
-    kubelet.run()
-    await eventually(stands(api, "Running", wanted))
 
 
 async def test_a_job_is_created_runs_and_succeeds(api: Api, managing: Managing, kubelet: Kubelet) -> None:
@@ -221,56 +157,6 @@ async def test_a_job_that_is_deleted_is_let_go(api: Api, managing: Managing) -> 
         assert (api.names("pods"), api.names("services"), api.names("configmaps")) == ([], [], [])
 
 
-async def test_a_quota_is_told_in_the_servers_words_and_tried_again(api: Api, managing: Managing) -> None:
-    api.fail("POST", "/pods", 20, 403, "Forbidden")
-    api.put("paddlejobs", job())
-    async with managing(controllers()):
-        await eventually(lambda: conditions(api).get("Stalled", {}).get("reason") == "Forbidden")
-        await eventually(lambda: api.names("pods") == PODS)
-        await eventually(lambda: "Stalled" not in conditions(api))
-
-
-async def test_a_template_that_the_server_refuses_is_told_and_others_go_on(api: Api, managing: Managing) -> None:
-    api.fail("POST", "/pods", 1, 422, "Invalid")
-    api.put("paddlejobs", job("bad", ps=None, worker=role(1)))
-    async with managing(controllers()) as manager:
-        result = manager.metrics._reconciles.labels("paddlejob", "terminal")._value
-        await eventually(lambda: result.get() >= 1)
-        assert conditions(api, "bad")["Stalled"]["reason"] == "Refused"
-        api.put("paddlejobs", job())
-        await eventually(lambda: set(PODS) <= set(api.names("pods")))
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        pytest.param({"worker": {"replicas": 1}}, id="no template"),
-        pytest.param({"worker": {"replicas": 1, "template": {}}}, id="an empty template"),
-        pytest.param({"worker": {"replicas": "two", "template": {}}}, id="replicas in words"),
-        pytest.param({"worker": role(0)}, id="no replicas"),
-        pytest.param({"intranet": "Pigeon"}, id="an unknown intranet"),
-        pytest.param({"ps": None, "worker": None}, id="no role"),
-        pytest.param({"ps": [], "worker": 5}, id="roles that are none"),
-    ],
-)
-async def test_a_job_that_no_server_should_have_let_in_stalls_and_others_go_on(
-    careless: Api, working: Managing, spec: Manifest
-) -> None:
-    careless.put("paddlejobs", job("bad", **spec))
-    careless.put("paddlejobs", job())
-    async with working(controllers()) as manager:
-        await eventually(lambda: "Stalled" in conditions(careless, "bad"))
-        await eventually(lambda: careless.names("pods") == PODS)
-        assert manager.metrics._retries.labels("paddlejob")._value.get() == 0
-    assert conditions(careless, "bad")["Stalled"]["reason"] == "Invalid"
-
-
-async def test_a_status_that_nobody_can_read_counts_as_none(careless: Api, working: Managing) -> None:
-    careless.put("paddlejobs", {**job(), "status": {"restarts": "many", "phase": 5}})
-    async with working(controllers()):
-        await eventually(stands(careless, "Pending", PODS))
-
-
 async def test_a_job_that_waits_for_its_data_starts_when_the_data_is_ready(api: Api, managing: Managing) -> None:
     api.put("paddlejobs", job(sampleSetRef={"name": "imagenet", "mountPath": "/mnt/imagenet"}))
     data: Manifest = {
@@ -296,6 +182,19 @@ async def test_a_pod_group_is_watched_and_its_job_goes_on_when_it_is_let_in(care
         group = {"metadata": {"name": "demo", "namespace": "default"}, "status": {"phase": "Inqueue"}}
         careless.put("podgroups", group)
         await eventually(lambda: careless.names("pods") == PODS)
+
+
+async def test_where_volcano_is_missing_jobs_say_so_and_those_that_do_not_need_it_run(
+    api: Api, managing: Managing
+) -> None:
+    """Waiting for a kind that never comes, the manager would look at no job at all."""
+    api.put("paddlejobs", job("gang"))
+    api.put("paddlejobs", job(ps=None, worker=role(1, schedulerName="default-scheduler")))
+    async with managing(controllers(Settings(scheduling=Scheduling.VOLCANO))) as manager:
+        await eventually(lambda: api.names("pods") == ["demo-worker-0"])
+        await eventually(lambda: conditions(api, "gang").get("Running", {}).get("reason") == "NoGangScheduling")
+        assert "install Volcano" in conditions(api, "gang")["Running"]["message"]
+        assert manager.caches.missing == []
 
 
 async def test_jobs_on_the_hosts_network_have_ports_of_their_own(api: Api, managing: Managing) -> None:

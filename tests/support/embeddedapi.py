@@ -1,6 +1,7 @@
 """The embedded API server behind the fault proxy, and what a test does to its objects behind everybody's back."""
 
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Iterable
 
 from paddle_operator.api import crd
@@ -70,11 +71,15 @@ class Api(FaultProxy):
         self.end_watches()
 
 
+@functools.cache
+def _served() -> list[Manifest]:
+    """Give our kinds and that of the tiny controller, worked out once for all tests."""
+    return [*map(crd.v1, crd.KINDS), DEFINITION]
+
+
 @contextlib.asynccontextmanager
 async def running(definitions: Iterable[Manifest] | None = None) -> AsyncIterator[Api]:
-    """Serve our kinds and that of the tiny controller."""
-    served = [*map(crd.v1, crd.KINDS), DEFINITION] if definitions is None else definitions
-    async with Server(served).running() as server:
+    async with Server(_served() if definitions is None else definitions).running() as server:
         api = Api(server)
         await api.start()
         try:

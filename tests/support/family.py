@@ -1,7 +1,7 @@
 """A tiny controller for tests: a Parent's children are applied and change, its pets are created and replaced."""
 
+from paddle_operator.api.conditions import condition, conditions_of, renewed, written
 from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
-from paddle_operator.control.conditions import Condition, Truth, with_condition
 from paddle_operator.control.controller import SETTLE, Controller, Trigger, World, key_of_owner
 from paddle_operator.control.outcome import Done, Outcome
 from paddle_operator.control.plan import Apply, Create, Delete, Plan, Status
@@ -65,18 +65,14 @@ def plan(observed: Manifest, members: list[Manifest], world: World) -> Plan:
     children, pets = children_of(observed), pets_of(observed)
     present = [member for member in members if wants(observed, member)]
     complete = len(present) == len(children) + len(pets)
-    before = (observed.get("status") or {}).get("conditions") or []
-    generation = observed["metadata"].get("generation")
-    ready = Condition("Ready", Truth.TRUE if complete else Truth.FALSE, "Counted", observed_generation=generation)
+    generation = observed["metadata"].get("generation", 0)
+    ready = condition("Ready", "Counted", "", holds=complete)
+    conditions = written(renewed(conditions_of(observed), [ready], generation, world.now()))
     return Plan(
         apply=tuple(Apply(CONFIG_MAPS, manifest) for manifest in children),
         create=tuple(Create(CONFIG_MAPS, manifest) for manifest in pets),
         delete=tuple(Delete.of(CONFIG_MAPS, member) for member in members if not wants(observed, member)),
-        status=Status(
-            PARENTS,
-            observed,
-            {"children": len(present), "conditions": with_condition(before, ready, world.now())},
-        ),
+        status=Status(PARENTS, observed, {"children": len(present), "conditions": conditions}),
         events=(Event(observed, "Grown", "all children are there"),) if complete else (),
     )
 

@@ -9,7 +9,7 @@ from localkube.waiting import wait_until
 from support import workloads
 
 PEERS = ("python3", "/opt/testbox/peers.py")
-ENDLESS = ("sleep", "infinity")
+ENDLESS = ("python3", "/opt/testbox/listen.py")
 LABEL = "batch.paddlepaddle.org/job"
 PATIENCE = 90.0
 

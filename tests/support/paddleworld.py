@@ -62,6 +62,7 @@ class PaddleWorld:
         self.taken_ports: frozenset[int] = frozenset()
         self.silent_nodes: frozenset[str] = frozenset()
         self.leftovers: list[Manifest] = []
+        self.gangs_served = True
         self.expired = False
         self.writes: list[str] = []
         self.told: list[str] = []
@@ -79,6 +80,7 @@ class PaddleWorld:
             services=tuple(self.all(Piece.SERVICE)),
             config_maps=tuple(self.all(Piece.CONFIG_MAP)),
             gangs=tuple(self.all(gang)) if gang else (),
+            gangs_served=self.gangs_served,
             sample_set=None if self.sample_set is None else msgspec.convert(self.sample_set, SampleSet),
             taken_ports=self.taken_ports,
             silent_nodes=self.silent_nodes,

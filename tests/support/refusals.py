@@ -156,6 +156,22 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         {"spec.ps.replicas": 0},
         "spec.ps.replicas in body should be greater than or equal to 1",
     ),
+    "a role of fewer pods than none": (
+        JOB,
+        {"spec.worker.replicas": -1},
+        "spec.worker.replicas in body should be greater than or equal to 1",
+    ),
+    "a gang of fewer pods than none": (
+        JOB,
+        {"spec.schedulingPolicy.minAvailable": -1},
+        "spec.schedulingPolicy.minAvailable in body should be greater than or equal to 0",
+    ),
+    "a range below zero": (
+        JOB,
+        {"spec.worker.requests": -1},
+        "spec.worker.requests in body should be greater than or equal to 0",
+    ),
+    "gloo below zero": (JOB, {"spec.withGloo": -1}, "spec.withGloo in body should be greater than or equal to 0"),
     "a role without a template": (JOB, {"spec.worker.template": ABSENT}, "spec.worker.template: Required value"),
     "a template without a spec": (
         JOB,
@@ -199,6 +215,7 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         {"spec.intranet": "Ingress"},
         'supported values: "", "Host", "PodIP", "Service"',
     ),
+    "an intranet of which one word is known": (JOB, {"spec.intranet": "HostOrNot"}, 'Unsupported value: "HostOrNot"'),
     "gloo of three": (JOB, {"spec.withGloo": 3}, "spec.withGloo in body should be less than or equal to 2"),
     "a data set without a name": (JOB, {"spec.sampleSetRef.name": ABSENT}, "spec.sampleSetRef.name: Required value"),
     "a data set with an empty name": (JOB, {"spec.sampleSetRef.name": ""}, "should be at least 1 chars long"),
@@ -223,6 +240,16 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         JOB,
         {"spec.worker": ABSENT, "spec.elastic": 1},
         "an elastic job needs workers: give worker too",
+    ),
+    "an elastic job with fewer workers than it can go on with": (
+        JOB,
+        {"spec.elastic": 1, "spec.worker.requests": 2},
+        "worker.replicas of an elastic job must not be less than requests, nor more than limits",
+    ),
+    "an elastic job with more workers than it may have": (
+        JOB,
+        {"spec.elastic": 1, "spec.worker.replicas": 3, "spec.worker.limits": 2},
+        "worker.replicas of an elastic job must not be less than requests, nor more than limits",
     ),
     "restarts below zero": (
         JOB,

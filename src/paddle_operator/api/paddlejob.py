@@ -146,6 +146,12 @@ class PaddleJobSpec(Record, frozen=True):
             "schedulingPolicy.minAvailable must not be more than the replicas of all roles: the job would never start",
         ),
         Rule("!has(self.elastic) || has(self.worker)", "an elastic job needs workers: give worker too"),
+        Rule(
+            "!has(self.elastic) || !has(self.worker)"
+            " || ((!has(self.worker.requests) || self.worker.requests <= self.worker.replicas)"
+            " && (!has(self.worker.limits) || self.worker.limits == 0 || self.worker.replicas <= self.worker.limits))",
+            "worker.replicas of an elastic job must not be less than requests, nor more than limits",
+        ),
         Rule(unchanged("intranet"), "intranet cannot change: delete the job and create it anew"),
         Rule(unchanged("sampleSetRef"), "sampleSetRef cannot change: delete the job and create it anew"),
         Rule(

@@ -1,10 +1,10 @@
-"""`paddle-operator wait-for`: a pod's first step, which ends when the names of its peers lead somewhere."""
+"""`paddle-operator wait-for`: a pod's first step, which ends when its peers can be found."""
 
 import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import click
@@ -13,6 +13,9 @@ PAUSE_SECONDS = 1.0
 TELL_EVERY_SECONDS = 30.0
 NUMBER = "{}"
 MOST_TOLD = 5
+# Servers that are found and ready and do not listen where we think may do so elsewhere, so this is no error.
+LISTENING_SECONDS = 30.0
+CONNECT_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -35,18 +38,39 @@ def resolve(name: str) -> frozenset[str]:
         return frozenset()
 
 
+def listens(name: str, port: int) -> bool:
+    try:
+        socket.create_connection((name, port), timeout=CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
 def waits(words: tuple[str, ...], own: str, own_addresses: frozenset[str]) -> Iterator[Wait]:
     """Read NAME, NAME=COUNT for a name that must lead to COUNT addresses, and A-{}.B=COUNT for COUNT names."""
     if own:
         yield Wait(own, among=own_addresses)
-    for word in words:
-        name, _, count = word.partition("=")
-        if count and not (count.isascii() and count.isdecimal()):
-            raise click.BadParameter(f"{word!r} does not end in a number")
+    for name, count in map(counted, words):
         if NUMBER in name:
-            yield from (Wait(name.replace(NUMBER, str(number))) for number in range(int(count or 1)))
+            yield from (Wait(name.replace(NUMBER, str(number))) for number in range(count))
         else:
-            yield Wait(name, int(count or 1))
+            yield Wait(name, count)
+
+
+def listeners(words: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """Read NAME:PORT, and A-{}.B:PORT=COUNT for COUNT names."""
+    for endpoint, count in map(counted, words):
+        name, _, port = endpoint.rpartition(":")
+        if not (port.isascii() and port.isdecimal()):
+            raise click.BadParameter(f"{endpoint!r} has no port")
+        yield from ((name.replace(NUMBER, str(number)), int(port)) for number in range(count))
+
+
+def counted(word: str) -> tuple[str, int]:
+    name, _, count = word.partition("=")
+    if count and not (count.isascii() and count.isdecimal()):
+        raise click.BadParameter(f"{word!r} does not end in a number")
+    return name, int(count or 1)
 
 
 @dataclass(frozen=True)
@@ -56,6 +80,7 @@ class Surroundings:
     resolve: Callable[[str], frozenset[str]] = resolve
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    listens: Callable[[str, int], bool] = listens
 
 
 def wait(wanted: list[Wait], seconds: float, world: Surroundings) -> list[Wait]:
@@ -74,6 +99,22 @@ def wait(wanted: list[Wait], seconds: float, world: Surroundings) -> list[Wait]:
     return []
 
 
+def wait_for_listeners(wanted: Iterable[tuple[str, int]], seconds: float, world: Surroundings) -> bool:
+    """Wait for one after the other, all in so many seconds; tell whether all listen."""
+    end = world.clock() + seconds
+    for name, port in wanted:
+        told = False
+        while not world.listens(name, port):
+            if world.clock() >= end:
+                click.echo(f"{name} does not listen at {port} after {seconds:g} seconds: going on")
+                return False
+            if not told:
+                click.echo(f"waiting for {name} to listen at {port}")
+                told = True
+            world.sleep(min(PAUSE_SECONDS, max(0.0, end - world.clock())))
+    return True
+
+
 def describe(missing: list[Wait]) -> str:
     names = [one.name if one.count == 1 else f"{one.count} addresses of {one.name}" for one in missing[:MOST_TOLD]]
     more = len(missing) - len(names)
@@ -90,13 +131,20 @@ def stop(number: int, _: object) -> None:
 @click.option("--own", default="", help="Our own name: it must lead to an address in POD_IPS.")
 @click.argument("names", nargs=-1)
 def wait_for(timeout: float, own: str, names: tuple[str, ...]) -> None:
-    """Wait until NAMES lead somewhere: NAME, NAME=COUNT for so many addresses, or A-{}.B=COUNT for so many names."""
+    """Wait until NAMES lead somewhere: NAME, NAME=COUNT for so many addresses, or A-{}.B=COUNT for so many names.
+
+    Those with a port, NAME:PORT or A-{}.B:PORT=COUNT, are then given half a minute to listen there.
+    """
     signal.signal(signal.SIGTERM, stop)
     addresses = frozenset(filter(None, os.environ.get("POD_IPS", "").split(",")))
-    missing = wait(list(waits(names, own, addresses)), timeout, Surroundings())
-    if missing:
+    endpoints = tuple(name for name in names if ":" in name)
+    wanted = list(waits(tuple(name for name in names if name not in endpoints), own, addresses))
+    listening = list(listeners(endpoints))
+    world = Surroundings()
+    if missing := wait(wanted, timeout, world):
         raise click.ClickException(f"gave up after {timeout:g} seconds: {describe(missing)} cannot be found")
-    click.echo("all are there")
+    if wait_for_listeners(listening, LISTENING_SECONDS, world):
+        click.echo("all are there")
 
 
 if __name__ == "__main__":

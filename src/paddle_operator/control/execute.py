@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from paddle_operator.api.conditions import condition, conditions_of, renewed, written
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, uid_of, version_of
 from paddle_operator.control.applied import Applied, as_applied, covers
-from paddle_operator.control.conditions import Condition, Truth, with_condition
+from paddle_operator.control.calls import Call, Caller, CallError, nobody
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
 from paddle_operator.control.store import Store
@@ -52,18 +53,19 @@ class Executor:
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._applied = Applied(mark)
 
-    async def execute(self, plan: Plan) -> Outcome:
+    async def execute(self, plan: Plan, call: Caller = nobody) -> Outcome:
         """Write the status also when something else could not be written: it is what people look at."""
         terminal = plan.terminal
         try:
             await self._write_objects(plan)
+            await _make_calls(call, plan.calls)
         except errors.InvalidError as error:
             terminal = terminal or Terminal(REFUSED, error.message)
         except (ForeignObjectError, errors.ForbiddenError) as error:
             # What is in the way may go without our hearing of it, so this is told and tried again.
             await self._write_status(plan.status, terminal or in_the_way(error))
             raise
-        except errors.KubeError:
+        except (errors.KubeError, CallError):
             await self._write_status(plan.status, terminal)
             raise
         if plan.status_later and terminal is None:
@@ -74,13 +76,27 @@ class Executor:
         return terminal or Done(plan.requeue_after)
 
     async def _write_objects(self, plan: Plan) -> None:
-        await self._write_all(self._patch, plan.patch)
-        await self._write_all(self._apply, [apply for apply in plan.apply if not self._is_applied(apply)])
-        await self._write_all(self._create, [create for create in plan.create if not self._is_there(create)])
-        await self._write_all(self._delete, plan.delete)
+        """Let go what is to go also when something could not be made: it may be what is in the way."""
+        failures = await self._make_objects(plan)
+        failures += await self._write_all(self._delete, plan.delete)
+        if failures:
+            raise most_telling(failures)
 
-    async def _write_all(self, write: Callable[[Write], Awaitable[None]], wanted: Sequence[Write]) -> None:
-        """Write them side by side; one that fails keeps no other from being written, and all end before it is told."""
+    async def _make_objects(self, plan: Plan) -> list[BaseException]:
+        """Stop after a line of which something failed: the next builds on it."""
+        failures = await self._write_all(self._patch, plan.patch)
+        if not failures:
+            wanted = [apply for apply in plan.apply if not self._is_applied(apply)]
+            failures = await self._write_all(self._apply, wanted)
+        if not failures:
+            missing = [create for create in plan.create if not self._is_there(create)]
+            failures = await self._write_all(self._create, missing)
+        return failures
+
+    async def _write_all(
+        self, write: Callable[[Write], Awaitable[None]], wanted: Sequence[Write]
+    ) -> list[BaseException]:
+        """Write them side by side, and give what failed; one that fails keeps no other from being written."""
         slots = asyncio.Semaphore(AT_ONCE_PER_PLAN)
 
         async def one(item: Write) -> None:
@@ -88,8 +104,7 @@ class Executor:
                 await write(item)
 
         results = await asyncio.gather(*map(one, wanted), return_exceptions=True)
-        if failures := [result for result in results if result is not None]:
-            raise most_telling(failures)
+        return [result for result in results if result is not None]
 
     def _is_applied(self, apply: Apply) -> bool:
         observed = self._cached(apply.kind, key_of(apply.manifest))
@@ -229,6 +244,20 @@ class Executor:
             )
 
 
+async def _make_calls(call: Caller, calls: Sequence[Call]) -> None:
+    """Make them side by side, and not in the slots of writes: who waits for another server must not hold those up."""
+    slots = asyncio.Semaphore(AT_ONCE_PER_PLAN)
+
+    async def one(item: Call) -> None:
+        async with slots:
+            await call(item)
+        log.info("called server=%s id=%s", item.server, item.id)
+
+    results = await asyncio.gather(*map(one, calls), return_exceptions=True)
+    if failures := [result for result in results if result is not None]:
+        raise most_telling(failures)
+
+
 def most_telling(failures: Sequence[BaseException]) -> BaseException:
     """Give the first in the order of the plan; what ends all trying counts only when nothing else is to be tried."""
     return next((failure for failure in failures if not isinstance(failure, errors.InvalidError)), failures[0])
@@ -240,14 +269,12 @@ def in_the_way(error: Exception) -> Terminal:
 
 def explained(wanted: Status, terminal: Terminal | None, now: datetime) -> Manifest:
     """Give the status with the reason why nothing goes on, or without it when something does."""
-    before: list[Manifest] = (wanted.observed.get("status") or {}).get("conditions") or []
     conditions: list[Manifest] = wanted.status.get("conditions") or []
     kept = [present for present in conditions if present.get("type") != STALLED]
     if terminal is not None:
-        generation = wanted.observed["metadata"].get("generation")
-        stalled = Condition(STALLED, Truth.TRUE, terminal.reason, terminal.message, generation)
-        since = [present for present in before if present.get("type") == STALLED]
-        kept += with_condition(since, stalled, now)
+        generation = wanted.observed["metadata"].get("generation", 0)
+        stalled = condition(STALLED, terminal.reason, terminal.message, holds=True)
+        kept += written(renewed(conditions_of(wanted.observed), [stalled], generation, now))
     return {**wanted.status, "conditions": kept} if kept or conditions else wanted.status
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of, version_of
+from paddle_operator.control.calls import Call
 from paddle_operator.control.outcome import Terminal
 from paddle_operator.kube.events import Event
 from paddle_operator.kube.request import Kind, Preconditions, Propagation
@@ -69,6 +70,7 @@ class Status:
 class Plan:
     """Line by line, what is in one line side by side. `terminal`: only somebody's change makes a later plan better.
 
+    After a line that failed nothing more is made, but what is to be deleted goes: it waits for nothing to come.
     `status_later`: what is made here brings us back at once, so the status and the events are left to that look, unless
     something fails.
     """
@@ -77,6 +79,7 @@ class Plan:
     apply: tuple[Apply, ...] = ()
     create: tuple[Create, ...] = ()
     delete: tuple[Delete, ...] = ()
+    calls: tuple[Call, ...] = ()
     status: Status | None = None
     status_later: bool = False
     events: tuple[Event, ...] = ()

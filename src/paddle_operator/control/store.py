@@ -48,10 +48,12 @@ class Store:
         return [self._objects[key] for key in sorted(self._entries[index].get(value, ()))]
 
     def add_index(self, name: str, index: Index) -> None:
+        """Keep one index more; two of a name would mean that one controller finds what another looks for."""
+        if name in self._indexes:
+            raise ValueError(f"there is an index {name} already: give the second another name")
         self._indexes[name] = index
         self._entries[name] = defaultdict(set)
-        for key, filed in self._filed.items():
-            filed[:] = [(other, value) for other, value in filed if other != name]
+        for key in self._filed:
             self._file(key, name)
 
     def listen(self, listener: Listener) -> None:

@@ -61,9 +61,16 @@ def observe(world: World, job: PaddleJob, settings: Settings, memory: Memory) ->
         services=of(Piece.SERVICE),
         config_maps=of(Piece.CONFIG_MAP),
         gangs=of(GANGS.get(settings.scheduling)),
+        gangs_served=observe_gangs_served(world, settings),
         sample_set=observe_sample_set(world, job, memory),
         taken_ports=observe_ports(world, job, memory) if job.spec.intranet is Intranet.HOST else frozenset(),
     )
+
+
+def observe_gangs_served(world: World, settings: Settings) -> bool:
+    """Tell whether the cluster knows the kind by which jobs are scheduled all or none, where they are."""
+    piece = GANGS.get(settings.scheduling)
+    return piece is None or world.serves(KINDS[piece])
 
 
 def uid_of_owner(pod: ObservedPod) -> str:

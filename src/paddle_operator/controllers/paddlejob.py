@@ -6,12 +6,12 @@ import msgspec
 
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Key, Manifest, key_of
-from paddle_operator.api.paddlejob import PaddleJob
+from paddle_operator.api.paddlejob import PaddleJob, PaddleJobStatus
 from paddle_operator.control.controller import SETTLE, Controller, Trigger, World
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
 from paddle_operator.control.store import by_owner
-from paddle_operator.controllers.access import MAKE, READ, Access
+from paddle_operator.controllers.access import CHANGE, MAKE, READ, WATCH, Access
 from paddle_operator.controllers.memory import Memory
 from paddle_operator.controllers.observation import (
     KINDS,
@@ -29,7 +29,7 @@ from paddle_operator.desired.paddlejob import abandoned
 from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece
 from paddle_operator.desired.paddlejob.hostport import host_port, lacks_record
 from paddle_operator.desired.paddlejob.plan import plan
-from paddle_operator.desired.paddlejob.snapshot import Settings
+from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
 from paddle_operator.desired.paddlejob.status import written
 from paddle_operator.kube.events import EVENTS, Event, EventType
 
@@ -43,12 +43,25 @@ SELECTORS = {Piece.POD: names.LABEL_RESOURCE_TYPE}
 ACCESS = (
     Access(PADDLE_JOBS, (*READ, "patch", "delete")),
     Access(PADDLE_JOBS, ("patch",), "status"),
+    # Many clusters ask for it of whoever makes objects that hold up the deletion of their owner.
     Access(PADDLE_JOBS, ("update",), "finalizers"),
-    Access(SAMPLE_SETS, READ),
-    Access(EVENTS, ("create", "patch")),
+    Access(SAMPLE_SETS, WATCH),
+    Access(EVENTS, ("get", "create", "patch")),
     Access(NODES, ("get",)),
-    *(Access(kind, MAKE) for kind in KINDS.values()),
+    Access(KINDS[Piece.POD], MAKE),
+    Access(KINDS[Piece.SERVICE], CHANGE),
+    Access(KINDS[Piece.CONFIG_MAP], CHANGE),
 )
+GANG_ACCESS = {
+    Scheduling.NONE: (),
+    Scheduling.VOLCANO: (Access(KINDS[Piece.POD_GROUP], CHANGE),),
+    Scheduling.NATIVE: (Access(KINDS[Piece.WORKLOAD], MAKE),),
+}
+
+
+def access(scheduling: Scheduling) -> tuple[Access, ...]:
+    """Give what the controller does in a cluster, and so must be allowed; a gang's kind only where it is asked for."""
+    return (*ACCESS, *GANG_ACCESS[scheduling])
 
 
 def controller(settings: Settings) -> Controller:
@@ -85,7 +98,8 @@ def controller(settings: Settings) -> Controller:
 
 def _trigger(piece: Piece) -> Trigger:
     labels = SELECTORS.get(piece, names.LABEL_PADDLEJOB)
-    return Trigger(KINDS[piece], OWNERS, labels, SETTLE, {OWNER: by_owner, NAMESAKE: by_namesake})
+    indexes = {OWNER: by_owner, NAMESAKE: by_namesake}
+    return Trigger(KINDS[piece], OWNERS, labels, SETTLE, indexes, optional=piece in GANGS.values())
 
 
 def decode(observed: Manifest) -> PaddleJob:
@@ -122,7 +136,11 @@ def plan_of(observed: Manifest, decision: Decision) -> Plan:
 
 
 def hopeless(observed: Manifest, why: str) -> Plan:
-    """Say of a job that nobody can read where it cannot be read."""
-    status = {**(observed.get("status") or {}), "observedGeneration": observed["metadata"].get("generation", 0)}
+    """Say of a job that nobody can read where it cannot be read; of its status, what can be read is kept."""
+    try:
+        before = msgspec.convert(observed.get("status") or {}, PaddleJobStatus)
+    except msgspec.ValidationError:
+        before = PaddleJobStatus()
+    status = {**written(before), "observedGeneration": observed["metadata"].get("generation", 0)}
     terminal = Terminal(names.REASON_INVALID, f"the job cannot be read: {why}")
     return Plan(status=Status(PADDLE_JOBS, observed, status), terminal=terminal)

@@ -67,6 +67,8 @@ class Lines:
 
 
 class Watch:
+    """`synced`: it was listed. `answered`: or we were told that there is no such kind, which `is_absent` remembers."""
+
     def __init__(
         self,
         client: Client,
@@ -78,6 +80,8 @@ class Watch:
     ) -> None:
         self.scope = scope
         self.synced = asyncio.Event()
+        self.answered = asyncio.Event()
+        self.is_absent = False
         self._client = client
         self._sink = sink
         self._meter = meter
@@ -119,6 +123,9 @@ class Watch:
             return error
         except errors.KubeError as error:
             self._version = ""
+            if isinstance(error, errors.NotFoundError):
+                self.is_absent = True
+                self.answered.set()
             return error
         return None
 
@@ -130,7 +137,9 @@ class Watch:
         decoded = (self._decoded(item) for item in listing.items)
         self._sink.replace([manifest for manifest in decoded if manifest is not None])
         self._version = listing.resource_version
+        self.is_absent = False
         self.synced.set()
+        self.answered.set()
 
     async def _follow(self) -> None:
         # Spread, so that the watches of one start do not all end together.

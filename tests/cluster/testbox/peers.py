@@ -12,10 +12,10 @@ PAUSE = 0.2
 LISTS = {
     "PSERVER": "PADDLE_PSERVERS_IP_PORT_LIST",
     "TRAINER": "PADDLE_TRAINER_ENDPOINTS",
-    "HETER_TRAINER": "PADDLE_HETER_TRAINER_IP_PORT_LIST",
+    "HETER_TRAINER": "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST",
 }
-# Where else somebody is to be found, and who: Gloo's meeting point, and the launcher's.
-MEETING_POINTS = {"PADDLE_GLOO_HTTP_ENDPOINT": "PSERVER 0", "PADDLE_MASTER": "TRAINER 0"}
+# Where else somebody is to be found, and who: Gloo's meeting point.
+MEETING_POINTS = {"PADDLE_GLOO_HTTP_ENDPOINT": "PSERVER 0"}
 
 
 def check(found: object, wanted: object, what: str) -> None:

@@ -4,7 +4,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,17 +17,39 @@ from localkube.paths import Home
 NOBODY = 65534
 
 
-def _localkube(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, "LOCALKUBE_HOME": str(home), "LOCALKUBE_CACHE": str(home / "cache")}
-    argv = [sys.executable, "-m", "localkube", *words]
-    return subprocess.run(argv, env=variables, capture_output=True, text=True, check=False)
+@dataclass(frozen=True)
+class Done:
+    code: int
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Done]
 
 
 @pytest.fixture
-def home() -> Iterator[Path]:
+def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A short path: sockets are in it."""
     with tempfile.TemporaryDirectory(prefix="lk-", dir="/var/tmp") as place:
+        monkeypatch.setenv("LOCALKUBE_HOME", place)
+        monkeypatch.setenv("LOCALKUBE_CACHE", f"{place}/cache")
         yield Path(place)
+
+
+@pytest.fixture
+def localkube(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Give the command, run in this process, with nothing but an empty home."""
+    assert home.is_dir()
+
+    def run(*words: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["localkube", *words])
+        try:
+            main()
+        except SystemExit as ended:
+            return Done(int(ended.code or 0), *capsys.readouterr())
+        return Done(0, *capsys.readouterr())
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -43,9 +66,9 @@ def home() -> Iterator[Path]:
         (["logs", "etcd", "--name", "../x"], "'../x' cannot name a cluster"),
     ],
 )
-def test_what_a_person_can_mend_is_one_sentence(home: Path, words: list[str], sentence: str) -> None:
-    done = _localkube(home, *words)
-    assert done.returncode == 1
+def test_what_a_person_can_mend_is_one_sentence(localkube: Run, words: list[str], sentence: str) -> None:
+    done = localkube(*words)
+    assert done.code == 1
     assert done.stderr.startswith(f"localkube: {sentence}")
     assert done.stderr.count("\n") == 1
 
@@ -60,23 +83,31 @@ def test_what_a_person_can_mend_is_one_sentence(home: Path, words: list[str], se
         (["frobnicate"], "No such command 'frobnicate'"),
     ],
 )
-def test_a_wrong_call_is_explained_and_ends_with_2(home: Path, words: list[str], sentence: str) -> None:
-    done = _localkube(home, *words)
-    assert done.returncode == 2
+def test_a_wrong_call_is_explained_and_ends_with_2(localkube: Run, words: list[str], sentence: str) -> None:
+    done = localkube(*words)
+    assert done.code == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_list_of_nothing_and_a_down_of_nothing_are_no_errors(home: Path) -> None:
-    assert _localkube(home, "list").returncode == 0
-    assert "There was no cluster x." in _localkube(home, "down", "--name", "x").stderr
+def test_a_list_of_nothing_and_a_down_of_nothing_are_no_errors(localkube: Run) -> None:
+    assert localkube("list").code == 0
+    assert "There was no cluster x." in localkube("down", "--name", "x").stderr
 
 
-def test_a_half_made_cluster_is_listed_as_such(home: Path) -> None:
+def test_a_half_made_cluster_is_listed_as_such(home: Path, localkube: Run) -> None:
     (home / "broken").mkdir()
-    listed = _localkube(home, "list")
-    assert listed.returncode == 0
+    listed = localkube("list")
+    assert listed.code == 0
     assert listed.stdout.splitlines()[1].split() == ["broken", "?", "half", "made", "?"]
+
+
+def test_the_package_is_a_program(home: Path) -> None:
+    argv = [sys.executable, "-m", "localkube", "status"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("localkube: there is no cluster localkube; none is up")
+    assert list(home.iterdir()) == []
 
 
 def _as_nobody(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

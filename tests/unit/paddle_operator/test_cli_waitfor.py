@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from paddle_operator.cli.main import main
-from paddle_operator.cli.waitfor import Surroundings, Wait, wait, waits
+from paddle_operator.cli.waitfor import Surroundings, Wait, listeners, wait, wait_for_listeners, waits
 from paddle_operator.desired.paddlejob.coordination import PROGRAM
 
 SOURCES = Path(__file__).parents[3] / "src"
@@ -29,12 +30,15 @@ class Names:
         since = [moment for moment in self.known.get(name, {}) if moment <= self.time]
         return frozenset(self.known[name][max(since)]) if since else frozenset()
 
+    def listens(self, name: str, port: int) -> bool:
+        return bool(self.resolve(f"{name}:{port}"))
+
     def sleep(self, seconds: float) -> None:
         self.time += seconds
 
     @property
     def world(self) -> Surroundings:
-        return Surroundings(self.resolve, lambda: self.time, self.sleep)
+        return Surroundings(self.resolve, lambda: self.time, self.sleep, self.listens)
 
 
 def test_a_name_a_count_and_a_pattern_are_read() -> None:
@@ -95,6 +99,37 @@ def test_a_count_that_is_no_number_is_refused() -> None:
     result = CliRunner().invoke(main, ["wait-for", "name=two"])
     assert result.exit_code == 2
     assert result.stderr.endswith("'name=two' does not end in a number\n")
+
+
+def test_endpoints_are_read() -> None:
+    assert list(listeners(("a-{}.b:36000=2", "c:1"))) == [("a-0.b", 36000), ("a-1.b", 36000), ("c", 1)]
+
+
+def test_servers_are_waited_for_until_they_listen(capsys: pytest.CaptureFixture[str]) -> None:
+    names = Names({"a:1": {0: {"yes"}}, "b:1": {4: {"yes"}}, "c:1": {2: {"yes"}}})
+    assert wait_for_listeners([("a", 1), ("b", 1), ("c", 1)], 30, names.world)
+    assert names.time == 4
+    assert capsys.readouterr().out == "waiting for b to listen at 1\n"
+
+
+def test_servers_that_do_not_listen_hold_nobody_up_for_ever(capsys: pytest.CaptureFixture[str]) -> None:
+    names = Names({})
+    assert not wait_for_listeners([("a", 1), ("b", 1)], 30, names.world)
+    assert names.time == 30
+    assert capsys.readouterr().out.endswith("a does not listen at 1 after 30 seconds: going on\n")
+
+
+def test_a_server_that_listens_is_found() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        result = CliRunner().invoke(main, ["wait-for", f"127.0.0.1:{server.getsockname()[1]}"])
+    assert (result.exit_code, result.output) == (0, "all are there\n")
+
+
+@pytest.mark.parametrize("word", ["name:", "name:http", ":", "name:36000:"])
+def test_an_endpoint_without_a_port_is_refused(word: str) -> None:
+    result = CliRunner().invoke(main, ["wait-for", word])
+    assert result.exit_code == 2
+    assert f"{word!r} has no port" in result.stderr
 
 
 def test_the_program_in_a_pod_is_this_one_and_ends_when_it_is_asked_to() -> None:

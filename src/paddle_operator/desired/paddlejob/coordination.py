@@ -2,7 +2,8 @@
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import Intranet, PaddleJob
-from paddle_operator.desired.paddlejob.network import dns_name, ready_servers
+from paddle_operator.desired.paddlejob.elastic import meets_in_etcd
+from paddle_operator.desired.paddlejob.network import Network, dns_name, ready_servers
 from paddle_operator.desired.paddlejob.observedpod import COORDINATOR
 from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, pod_name, roles_of
 
@@ -10,6 +11,8 @@ from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic
 LONGEST_WAIT_SECONDS = 24 * 3600
 # Python alone, not our whole command, so that a pod is not held up by what it does not use.
 PROGRAM = ("python3", "-m", "paddle_operator.cli.waitfor")
+# Servers look for servers; workers and heter workers for all.
+SOUGHT = {RoleName.PS: (RoleName.PS,), RoleName.WORKER: tuple(RoleName), RoleName.HETER: tuple(RoleName)}
 RESOURCES = {"requests": {"cpu": "20m", "memory": "32Mi"}, "limits": {"cpu": "500m", "memory": "128Mi"}}
 UNPRIVILEGED = {
     "runAsUser": 65532,
@@ -20,13 +23,14 @@ UNPRIVILEGED = {
 }
 
 
-def coordinator(job: PaddleJob, member: Member, image: str) -> Manifest | None:
+def coordinator(job: PaddleJob, member: Member, network: Network, image: str) -> Manifest | None:
     """Give the init container; nothing for a pod that waits for nobody.
 
     With PodIP each waits at least for its own name: it leads to the pod only when all addresses are written down.
+    Whom the others find in etcd waits for it too, so that they find it.
     """
-    waited_for = _peers(job, member)
-    if not image or not (waited_for or job.spec.intranet is Intranet.POD_IP):
+    waited_for = _peers(job, member, network)
+    if not image or not (waited_for or job.spec.intranet is Intranet.POD_IP or meets_in_etcd(job)):
         return None
     return {
         "name": COORDINATOR,
@@ -40,23 +44,27 @@ def coordinator(job: PaddleJob, member: Member, image: str) -> Manifest | None:
     }
 
 
-def _peers(job: PaddleJob, member: Member) -> list[str]:
-    """Name whom the pod waits for: the ready parameter servers, and the addresses of its own and earlier roles.
+def _peers(job: PaddleJob, member: Member, network: Network) -> list[str]:
+    """Name whom the pod waits for: the addresses of all whom it will look for, and the parameter servers themselves.
 
     A pattern for each role and not a name for each pod: large jobs stay within what a pod's spec may hold.
     Workers of an elastic job wait for none of their own, since they may be fewer than was asked for.
     """
     roles = roles_of(job.spec)
-    order = list(RoleName)
-    named = [role for role in roles if order.index(role) <= order.index(member.role)]
+    named = [role for role in roles if role in SOUGHT[member.role]]
     if is_elastic(job.spec):
         named = [role for role in named if role is RoleName.PS]
     if sum(roles[role].replicas for role in named) <= 1:
         named = [role for role in named if role is not member.role]
     waits = [f"{_pattern(job, role)}={roles[role].replicas}" for role in named]
-    if member.role is not RoleName.PS and RoleName.PS in roles:
-        waits.append(f"{ready_servers(job)}={roles[RoleName.PS].replicas}")
+    if member.role is not RoleName.PS and RoleName.PS in roles and not job.spec.with_gloo:
+        waits += _servers(job, roles[RoleName.PS].replicas, network)
     return waits
+
+
+def _servers(job: PaddleJob, count: int, network: Network) -> list[str]:
+    """Wait until they are ready and listen. Not with Gloo: the first server then does so only when the workers came."""
+    return [f"{ready_servers(job)}={count}", f"{_pattern(job, RoleName.PS)}:{network.port}={count}"]
 
 
 def _pattern(job: PaddleJob, role: RoleName) -> str:

@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 
 from paddle_operator.api import names
+from paddle_operator.api.conditions import condition, find
 from paddle_operator.api.meta import Condition
 from paddle_operator.api.paddlejob import PaddleJobPhase
 from paddle_operator.api.sampleset import SampleSetPhase
-from paddle_operator.desired.conditions import condition, find
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.state import State
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from paddle_operator.api.paddlejob import MOST_REPLICAS, PaddleJob
 from paddle_operator.desired.paddlejob import numbers
+from paddle_operator.desired.paddlejob.elastic import range_of
 from paddle_operator.desired.paddlejob.observedpod import Bucket, ObservedPod
 from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, members_of, pod_name, roles_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
@@ -41,13 +42,14 @@ def edition_of(snapshot: Snapshot, port: int) -> Edition:
 def revision_of(job: PaddleJob, port: int) -> str:
     """Sum up what a pod keeps from its start: when it changes, all pods are made anew.
 
-    The number of pods belongs to it, unless the job is elastic. What the manager was started with does not, so that
-    another version of it leaves running jobs alone.
+    The number of pods belongs to it, or of an elastic job how many there may be. What the manager was started with does
+    not, so that another version of it leaves running jobs alone.
     """
     roles = roles_of(job.spec)
     kept = {
         "templates": {role: spec.template for role, spec in roles.items()},
         "replicas": {} if is_elastic(job.spec) else {role: spec.replicas for role, spec in roles.items()},
+        "range": range_of(job),
         "gloo": job.spec.with_gloo or 0,
         "port": port,
     }

@@ -21,6 +21,16 @@ DEFAULT_SCHEDULER = "default-scheduler"
 # A group that Volcano has not let in yet; its pods would only be in the way.
 HELD = ("", "Pending")
 GROUP = "pods"
+MISSING = {
+    Scheduling.VOLCANO: (
+        "the manager runs with --scheduling=volcano, and the cluster has no PodGroups of scheduling.volcano.sh/v1beta1:"
+        " install Volcano, or start the manager without --scheduling"
+    ),
+    Scheduling.NATIVE: (
+        "the manager runs with --scheduling=native, and the cluster has no Workloads of scheduling.k8s.io/v1alpha1:"
+        " switch them on in Kubernetes 1.35, or start the manager without --scheduling"
+    ),
+}
 
 
 def scheduling_of(snapshot: Snapshot) -> Scheduling:
@@ -40,6 +50,11 @@ def gang(snapshot: Snapshot) -> Manifest | None:
         case Scheduling.NATIVE:
             return workload(snapshot.job)
     return None
+
+
+def why_impossible(snapshot: Snapshot) -> str:
+    """Say why the job cannot be scheduled all or none; nothing if it can, or need not be."""
+    return "" if snapshot.gangs_served else MISSING.get(scheduling_of(snapshot), "")
 
 
 def is_held(snapshot: Snapshot) -> bool:

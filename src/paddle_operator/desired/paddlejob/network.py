@@ -46,8 +46,12 @@ def network_of(snapshot: Snapshot) -> Network:
 
 
 def dns_name(job: PaddleJob, pod: str) -> str:
-    """Give the name that leads to the pod from every pod of its namespace, also when it was made anew."""
-    return pod if job.spec.intranet is Intranet.SERVICE else f"{pod}.{job.metadata.name}"
+    """Give the name that leads to the pod from every pod of its namespace, also when it was made anew.
+
+    Paddle's launcher takes only a name with a dot in it for an address.
+    """
+    domain = job.metadata.namespace if job.spec.intranet is Intranet.SERVICE else job.metadata.name
+    return f"{pod}.{domain}"
 
 
 def services(job: PaddleJob, network: Network) -> tuple[Manifest, ...]:

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from paddle_operator.api import names
+from paddle_operator.api.conditions import find
 from paddle_operator.api.paddlejob import Intranet, PaddleJobPhase
-from paddle_operator.desired.conditions import find
 from paddle_operator.desired.paddlejob.abandoned import without_abandoned
 from paddle_operator.desired.paddlejob.decision import Decision, Pieces, gangs, stopped, withdrawn
 from paddle_operator.desired.paddlejob.edition import Edition

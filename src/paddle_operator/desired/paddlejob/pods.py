@@ -15,7 +15,7 @@ from paddle_operator.desired.ownership import owned
 from paddle_operator.desired.paddlejob import gang, placement
 from paddle_operator.desired.paddlejob.coordination import coordinator
 from paddle_operator.desired.paddlejob.edition import Edition
-from paddle_operator.desired.paddlejob.environment import USERS_CHOICE, own_variables
+from paddle_operator.desired.paddlejob.environment import own_variables
 from paddle_operator.desired.paddlejob.hostport import PORTS_OF_A_JOB
 from paddle_operator.desired.paddlejob.network import Network, job_labels
 from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, roles_of
@@ -49,7 +49,7 @@ def _spec(snapshot: Snapshot, member: Member, network: Network) -> Manifest:
     spec["restartPolicy"] = _restart_policy(job, member, spec.get("restartPolicy"))
     first, *others = spec["containers"]
     spec["containers"] = [_training(job, member, network, first, snapshot.settings.etcd_server), *others]
-    if (waiting := coordinator(job, member, snapshot.settings.init_image)) is not None:
+    if (waiting := coordinator(job, member, network, snapshot.settings.init_image)) is not None:
         spec["initContainers"] = [*(spec.get("initContainers") or []), waiting]
     spec |= _place_in_network(job, member, spec) | gang.scheduling(snapshot)
     if (reference := job.spec.sample_set_ref) is not None:
@@ -75,15 +75,18 @@ def _place_in_network(job: PaddleJob, member: Member, spec: Manifest) -> Manifes
 
 
 def _training(job: PaddleJob, member: Member, network: Network, container: Manifest, etcd_server: str) -> Manifest:
-    """Tell the container that trains who it is; first, so that the user's own variables can be made of ours."""
+    """Tell the container that trains who it is; first, so that the user's variables win and can be made of ours."""
     given: list[Manifest] = container.get("env") or []
-    chosen = {variable.get("name") for variable in given} & USERS_CHOICE
-    own = [found for found in own_variables(job, member, network, etcd_server) if found["name"] not in chosen]
+    chosen = {variable.get("name"): variable for variable in given}
+    own = own_variables(job, member, network, etcd_server)
     names = {variable["name"] for variable in own}
     return {
         **container,
-        "env": [*own, *(variable for variable in given if variable.get("name") not in names)],
-        "envFrom": [*(container.get("envFrom") or []), {"configMapRef": {"name": job.metadata.name}}],
+        "env": [
+            *(chosen.get(variable["name"], variable) for variable in own),
+            *(variable for variable in given if variable.get("name") not in names),
+        ],
+        "envFrom": [{"configMapRef": {"name": job.metadata.name}}, *(container.get("envFrom") or [])],
         **_ports(job, network.port, container.get("ports") or []),
     }
 

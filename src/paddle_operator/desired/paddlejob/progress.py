@@ -8,7 +8,7 @@ from paddle_operator.api.paddlejob import Intranet, PaddleJobPhase
 from paddle_operator.desired.paddlejob.data import wait_deadline, wait_state
 from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece, pieces, stopped, withdrawn
 from paddle_operator.desired.paddlejob.environment import config_map
-from paddle_operator.desired.paddlejob.gang import gang, is_held, scheduling_of
+from paddle_operator.desired.paddlejob.gang import gang, is_held, scheduling_of, why_impossible
 from paddle_operator.desired.paddlejob.hostport import lacks_port, lacks_record
 from paddle_operator.desired.paddlejob.lifecycle import replaced
 from paddle_operator.desired.paddlejob.network import services
@@ -20,6 +20,7 @@ from paddle_operator.desired.paddlejob.state import State, state_of
 from paddle_operator.desired.paddlejob.view import View
 
 PORT_PAUSE_SECONDS = 15.0
+GANG_PAUSE_SECONDS = 15.0
 
 
 def go_on(view: View) -> Decision:
@@ -30,7 +31,10 @@ def go_on(view: View) -> Decision:
         return decision.looked_at_again(snapshot.now, wait_deadline(snapshot))
     if lacks_port(snapshot):
         return _wait_for_port(view)
-    decision = _with_gang(view, Decision(view.status(state_of(snapshot, view.fleet))))
+    decision = Decision(view.status(state_of(snapshot, view.fleet)))
+    if why := why_impossible(snapshot):
+        return _without_gang(view, decision, why)
+    decision = _with_gang(view, decision)
     if is_held(snapshot) and not view.fleet.current:
         state = State(PaddleJobPhase.PENDING, names.REASON_QUEUING, "the PodGroup waits to be let into its queue")
         return replace(decision, status=view.status(state))
@@ -46,6 +50,14 @@ def _wait_for_port(view: View) -> Decision:
     )
     state = State(PaddleJobPhase.PENDING, names.REASON_NO_HOST_PORT, message)
     return Decision(view.status(state), look_again=PORT_PAUSE_SECONDS)
+
+
+def _without_gang(view: View, decision: Decision, why: str) -> Decision:
+    """Make no pods; those that are there go on. Look again and again, since nobody tells when the kind is served."""
+    if not view.fleet.current:
+        state = State(PaddleJobPhase.PENDING, names.REASON_NO_GANGS, why)
+        decision = replace(decision, status=view.status(state))
+    return replace(decision, look_again=GANG_PAUSE_SECONDS)
 
 
 def refused(view: View, refusal: Refusal) -> Decision:

@@ -7,7 +7,8 @@ import msgspec
 
 from paddle_operator.api import names
 from paddle_operator.api.paddlejob import LONGEST_NAME, MOST_REPLICAS, Role
-from paddle_operator.desired.paddlejob.environment import ELASTIC_SERVER, LONGEST_VARIABLE
+from paddle_operator.desired.paddlejob.elastic import SERVER, has_etcd
+from paddle_operator.desired.paddlejob.environment import LONGEST_VARIABLE
 from paddle_operator.desired.paddlejob.network import Network
 from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic, roles_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
@@ -60,13 +61,24 @@ def _elasticity(snapshot: Snapshot) -> Refusal | None:
         return None
     if spec.worker is None:
         return _invalid("an elastic job needs workers: give worker too")
-    own = template_of(spec.worker).spec.containers[0].env or []
-    if snapshot.settings.etcd_server or any(variable.name == ELASTIC_SERVER for variable in own):
+    if (out_of_range := _out_of_range(spec.worker)) is not None:
+        return out_of_range
+    if has_etcd(template_of(spec.worker).spec.containers[0], snapshot.settings.etcd_server):
         return None
     return Refusal(
         names.REASON_NO_ETCD,
-        f"an elastic job needs etcd: start the manager with --etcd-server=HOST:2379, or set {ELASTIC_SERVER} in worker",
+        f"an elastic job needs etcd: start the manager with --etcd-server=HOST:2379, or set {SERVER} in worker",
     )
+
+
+def _out_of_range(workers: Role) -> Refusal | None:
+    if workers.limits and workers.replicas > workers.limits:
+        bound = f"at most limits, {workers.limits}"
+    elif workers.requests is not None and workers.replicas < workers.requests:
+        bound = f"at least requests, {workers.requests}"
+    else:
+        return None
+    return _invalid(f"worker.replicas is {workers.replicas}, and an elastic job has {bound}: change one of the two")
 
 
 def _data(snapshot: Snapshot) -> Refusal | None:

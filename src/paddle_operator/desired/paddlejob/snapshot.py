@@ -42,6 +42,7 @@ class Settings:
 class Snapshot:
     """`pods`, `services` and so on are this job's own; `taken_ports` are those of other jobs on the hosts' network.
 
+    `gangs_served` is false where the cluster does not know the kind by which jobs shall be scheduled all or none.
     `leftovers` are pods of an earlier job of this name. `silent_nodes` are those that do not answer, of the nodes with
     pods that should long be gone.
     """
@@ -54,6 +55,7 @@ class Snapshot:
     services: tuple[Manifest, ...] = ()
     config_maps: tuple[Manifest, ...] = ()
     gangs: tuple[Manifest, ...] = ()
+    gangs_served: bool = True
     sample_set: SampleSet | None = None
     taken_ports: frozenset[int] = field(default_factory=frozenset)
     silent_nodes: frozenset[str] = field(default_factory=frozenset)

@@ -7,11 +7,11 @@ from datetime import datetime
 import msgspec
 
 from paddle_operator.api import names
+from paddle_operator.api.conditions import condition, renewed
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Condition
 from paddle_operator.api.paddlejob import ElasticStatus, PaddleJobPhase, PaddleJobStatus, RoleStatus
 from paddle_operator.api.references import ObjectReference
-from paddle_operator.desired.conditions import condition, renewed
 from paddle_operator.desired.paddlejob import numbers
 from paddle_operator.desired.paddlejob.edition import Edition
 from paddle_operator.desired.paddlejob.observedpod import Bucket, ObservedPod

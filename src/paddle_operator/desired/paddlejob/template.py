@@ -22,12 +22,20 @@ class Resources(Record, frozen=True):
 
     requests: dict[str, int | float | str] | None = None
     limits: dict[str, int | float | str] | None = None
+    claims: list[Manifest] | None = None
 
 
 class Named(Record, frozen=True):
-    """A variable or a volume."""
+    """A volume."""
 
     name: str = ""
+
+
+class Variable(Record, frozen=True):
+    """A variable of a container's environment; without a value it is taken from elsewhere."""
+
+    name: str = ""
+    value: str | None = None
 
 
 class Port(Record, frozen=True):
@@ -40,7 +48,7 @@ class Container(Record, frozen=True):
     """What we add to in a container, or read."""
 
     name: str
-    env: list[Named] | None = None
+    env: list[Variable] | None = None
     env_from: list[Manifest] | None = None
     ports: list[Port] | None = None
     volume_mounts: list[Manifest] | None = None
@@ -82,6 +90,7 @@ class PodSpec(Record, frozen=True):
     restart_policy: str | None = None
     dns_policy: str | None = None
     scheduler_name: str | None = None
+    runtime_class_name: str | None = None
 
 
 class Template(Record, frozen=True):

@@ -1,5 +1,7 @@
 """The store is what was last seen, and tells what changed."""
 
+import pytest
+
 from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.control.store import Store, by_label, by_owner
 
@@ -46,11 +48,17 @@ def test_an_index_that_changes_its_mind_leaves_nothing_behind() -> None:
     said = ["x", "x", "y"]
     store.add_index("fickle", lambda _: said)
     said[:] = ["z"]
-    store.add_index("app", lambda _: said)
-    assert (names(store.find("fickle", "x")), names(store.find("app", "z"))) == (["a"], ["a"])
+    assert (names(store.find("fickle", "x")), store.find("fickle", "z")) == (["a"], [])
     store.remove(thing("a"))
     assert [dict(entries) for entries in store._entries.values()] == [{}, {}, {}]
     assert store._filed == {}
+
+
+def test_two_indexes_cannot_have_one_name() -> None:
+    store, _ = listening(thing("a", app="web"))
+    with pytest.raises(ValueError, match="there is an index app already: give the second another name"):
+        store.add_index("app", lambda _: ["x"])
+    assert names(store.find("app", "web")) == ["a"]
 
 
 def test_a_replacement_tells_of_what_came_changed_and_went_and_of_nothing_else() -> None:

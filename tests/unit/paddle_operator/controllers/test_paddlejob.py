@@ -2,7 +2,7 @@
 
 import pytest
 
-from paddle_operator.controllers.paddlejob import ACCESS, controller
+from paddle_operator.controllers.paddlejob import access, controller
 from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
 
 
@@ -18,14 +18,18 @@ def test_a_gangs_kind_is_watched_only_where_it_is_asked_for(scheduling: Scheduli
     assert watched(scheduling) == {"paddlejobs", "samplesets", "pods", "services", "configmaps"} | gang
 
 
-def test_the_rules_allow_what_the_controller_does_and_no_more() -> None:
-    rules = [access.rule() for access in ACCESS]
+@pytest.mark.parametrize("scheduling", Scheduling)
+def test_the_rules_allow_to_watch_what_is_watched_and_no_gangs_that_nobody_asks_for(scheduling: Scheduling) -> None:
+    rules = [found.rule() for found in access(scheduling)]
     assert all(len(rule["apiGroups"]) == len(rule["resources"]) == 1 for rule in rules)
     verbs = {rule["resources"][0]: rule["verbs"] for rule in rules}
-    for scheduling in Scheduling:
-        assert all({"get", "list", "watch"} <= set(verbs[kind]) for kind in watched(scheduling))
-    assert verbs["paddlejobs/status"] == ["patch"]
-    assert verbs["samplesets"] == ["get", "list", "watch"]
-    assert verbs["nodes"] == ["get"]
-    assert "secrets" not in verbs
-    assert "*" not in str(rules)
+    assert {kind for kind, allowed in verbs.items() if {"list", "watch"} <= set(allowed)} == watched(scheduling)
+    assert verbs.keys() == watched(scheduling) | {"paddlejobs/status", "paddlejobs/finalizers", "events", "nodes"}
+
+
+def test_the_rules_allow_no_more_than_is_done() -> None:
+    verbs = {rule["resources"][0]: set(rule["verbs"]) for rule in (found.rule() for found in access(Scheduling.NONE))}
+    assert verbs["paddlejobs/status"] == {"patch"}
+    assert verbs["samplesets"] == {"list", "watch"}
+    assert verbs["nodes"] == {"get"}
+    assert verbs["pods"] == {"get", "list", "watch", "create", "delete"}

@@ -127,3 +127,44 @@ def test_a_workload_which_cannot_change_is_made_anew_when_the_job_does() -> None
     world.settle()
     (made,) = world.all(Piece.WORKLOAD)
     assert made["spec"]["podGroups"][0]["policy"]["gang"]["minCount"] == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        pytest.param(
+            VOLCANO,
+            "NoGangScheduling: the manager runs with --scheduling=volcano, and the cluster has no PodGroups of"
+            " scheduling.volcano.sh/v1beta1: install Volcano, or start the manager without --scheduling",
+            id="volcano",
+        ),
+        pytest.param(
+            NATIVE,
+            "NoGangScheduling: the manager runs with --scheduling=native, and the cluster has no Workloads of"
+            " scheduling.k8s.io/v1alpha1: switch them on in Kubernetes 1.35, or start the manager without --scheduling",
+            id="native",
+        ),
+    ],
+)
+def test_where_nobody_schedules_gangs_a_job_says_so_and_looks_again(settings: Settings, words: str) -> None:
+    world = PaddleWorld(paddle_job(worker=role(2)), settings)
+    world.gangs_served = False
+    assert world.step().look_again == 15
+    assert (world.objects, world.status.phase, world.why) == ({}, "Pending", words)
+    world.gangs_served = True
+    assert world.settle().names(Piece.POD_GROUP) + world.names(Piece.WORKLOAD) == ["demo"]
+
+
+def test_pods_that_run_go_on_where_gangs_are_no_longer_known() -> None:
+    world = let_in(PaddleWorld(paddle_job(worker=role(2)), VOLCANO).settle())
+    world.run()
+    world.gangs_served = False
+    assert (world.settle().status.phase, len(world.pods)) == ("Running", 2)
+    world.succeed(*world.pods)
+    assert world.settle().status.phase == "Completed"
+
+
+def test_a_job_that_asks_for_another_scheduler_needs_no_gangs() -> None:
+    world = PaddleWorld(paddle_job(worker=role(1, schedulerName="kueue")), VOLCANO)
+    world.gangs_served = False
+    assert world.settle().pods == ["demo-worker-0"]

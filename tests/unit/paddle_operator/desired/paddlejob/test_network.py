@@ -205,13 +205,25 @@ def test_without_an_image_of_ours_pods_do_not_wait() -> None:
         pytest.param("demo-ps-0", ["demo-ps-{}.demo=2"], id="servers wait for servers"),
         pytest.param(
             "demo-worker-1",
-            ["demo-ps-{}.demo=2", "demo-worker-{}.demo=3", "demo-ps-ready=2"],
-            id="workers wait for servers to be ready, and for workers",
+            [
+                "demo-ps-{}.demo=2",
+                "demo-worker-{}.demo=3",
+                "demo-heter-{}.demo=1",
+                "demo-ps-ready=2",
+                "demo-ps-{}.demo:36000=2",
+            ],
+            id="workers wait for all, and for servers to be ready and listen",
         ),
         pytest.param(
             "demo-heter-0",
-            ["demo-ps-{}.demo=2", "demo-worker-{}.demo=3", "demo-heter-{}.demo=1", "demo-ps-ready=2"],
-            id="heter workers wait for all",
+            [
+                "demo-ps-{}.demo=2",
+                "demo-worker-{}.demo=3",
+                "demo-heter-{}.demo=1",
+                "demo-ps-ready=2",
+                "demo-ps-{}.demo:36000=2",
+            ],
+            id="heter workers likewise",
         ),
     ],
 )
@@ -219,3 +231,10 @@ def test_pods_start_in_the_order_of_their_roles(pod: str, peers: list[str]) -> N
     world = PaddleWorld(paddle_job(ps=role(2), worker=role(3), heter=role(1))).settle()
     (waiting,) = world.pod(pod)["spec"]["initContainers"]
     assert waiting["args"] == ["--timeout=86400", f"--own={pod}.demo", *peers]
+
+
+def test_with_gloo_workers_wait_for_names_alone() -> None:
+    """The first server serves the workers' meeting before it listens: to wait for that would be to wait for ever."""
+    world = PaddleWorld(paddle_job(ps=role(1), worker=role(2), withGloo=1)).settle()
+    (waiting,) = world.pod("demo-worker-0")["spec"]["initContainers"]
+    assert waiting["args"][2:] == ["demo-ps-{}.demo=1", "demo-worker-{}.demo=2"]

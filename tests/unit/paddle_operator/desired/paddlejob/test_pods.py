@@ -102,9 +102,8 @@ def test_a_pod_is_the_template_and_what_makes_it_part_of_the_job() -> None:
                         {"name": "TRAINING_ROLE", "value": "TRAINER"},
                         {"name": "PADDLE_TRAINING_ROLE", "value": "TRAINER"},
                         {"name": "PADDLE_CURRENT_ENDPOINT", "value": "demo-worker-1.demo:36000"},
-                        {"name": "PADDLE_MASTER", "value": "demo-worker-0.demo:36017"},
                     ],
-                    "envFrom": [{"secretRef": {"name": "keys"}}, {"configMapRef": {"name": "demo"}}],
+                    "envFrom": [{"configMapRef": {"name": "demo"}}, {"secretRef": {"name": "keys"}}],
                 },
                 {"name": "board", "image": "board:v1"},
             ],
@@ -146,7 +145,6 @@ def test_an_elastic_jobs_containers_start_again_where_they_are() -> None:
     worker["template"]["spec"]["containers"][0]["env"] = [{"name": "PADDLE_ELASTIC_SERVER", "value": "etcd:2379"}]
     pod = made("demo-worker-0", elastic=0, worker=worker)
     assert pod["spec"]["restartPolicy"] == "OnFailure"
-    assert "initContainers" not in pod["spec"]
 
 
 def test_a_single_pod_waits_for_nobody() -> None:

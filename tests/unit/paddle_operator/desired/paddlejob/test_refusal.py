@@ -64,6 +64,16 @@ CONTAINER = "spec.worker.template.spec.containers.0"
             id="elastic without etcd",
         ),
         pytest.param(
+            {"spec.elastic": 1, "spec.worker": {**role(3), "requests": 1, "limits": 2}},
+            "worker.replicas is 3, and an elastic job has at most limits, 2: change one of the two",
+            id="more workers than the most",
+        ),
+        pytest.param(
+            {"spec.elastic": 1, "spec.worker": {**role(1), "requests": 2, "limits": 4}},
+            "worker.replicas is 1, and an elastic job has at least requests, 2: change one of the two",
+            id="fewer workers than the fewest",
+        ),
+        pytest.param(
             {"spec.sampleSetRef": {"name": "imagenet", "mountPath": "/mnt", "namespace": "other"}},
             "sampleSetRef.namespace is other and the job is in team: pods can only mount the claim of a SampleSet in"
             " their own namespace",

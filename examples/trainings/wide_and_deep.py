@@ -13,6 +13,8 @@ from paddle.distributed import fleet
 STEPS = 400
 IDS, BATCH, WIDTH = 64, 32, 8
 SERVERS_TIMEOUT, PEERS_TIMEOUT = 60.0, 30.0
+# Who runs the job sees to it that servers listen before workers start.
+TRUSTING = "--trusting"
 GUESSING = math.log(2)
 Batch = dict[str, np.ndarray]
 
@@ -90,7 +92,8 @@ class Worker:
 def work(loss: paddle.static.Variable) -> None:
     worker = Worker(loss)
     worker.executor.run(paddle.static.default_startup_program())
-    wait_for_servers()
+    if TRUSTING not in sys.argv:
+        wait_for_servers()
     fleet.init_worker()
     losses = worker.train()
     others = worker.loss_of_others()

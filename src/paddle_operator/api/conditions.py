@@ -5,6 +5,7 @@ from datetime import datetime
 
 import msgspec
 
+from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Condition
 
 
@@ -23,7 +24,9 @@ def renewed(
     known = tuple(before)
     return tuple(
         msgspec.structs.replace(
-            wanted, last_transition_time=_since(known, wanted) or now, observed_generation=generation or None
+            wanted,
+            last_transition_time=_since(known, wanted) or now.replace(microsecond=0),
+            observed_generation=generation or None,
         )
         for wanted in now_so
     )
@@ -32,3 +35,20 @@ def renewed(
 def _since(before: tuple[Condition, ...], wanted: Condition) -> datetime | None:
     known = find(before, wanted.type)
     return known.last_transition_time if known is not None and known.status == wanted.status else None
+
+
+def conditions_of(manifest: Manifest) -> tuple[Condition, ...]:
+    """Read what an object's status says, whatever its kind; what nobody can read counts as not said."""
+    status = manifest.get("status")
+    try:
+        return (
+            msgspec.convert(status.get("conditions") or (), tuple[Condition, ...]) if isinstance(status, dict) else ()
+        )
+    except msgspec.ValidationError:
+        return ()
+
+
+def written(conditions: Iterable[Condition]) -> list[Manifest]:
+    """Give them as they come back from the API server."""
+    found: list[Manifest] = msgspec.json.decode(msgspec.json.encode(tuple(conditions)))
+    return found

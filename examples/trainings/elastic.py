@@ -10,8 +10,10 @@ import paddle
 from paddle import distributed, nn
 
 # Kept where a container that starts again finds it: a volume, not the container's own files.
-CHECKPOINT = Path(os.environ.get("CHECKPOINT", "/tmp/checkpoint"))
+CHECKPOINT = Path(os.environ.get("CHECKPOINT", "checkpoint"))
 STEPS = int(os.environ.get("STEPS", "100"))
+# A file by which any worker is told to bring the training to its end.
+END = CHECKPOINT.with_name("end")
 PAUSE = 0.5
 RATE = 0.05
 WANTED = [[1.0], [2.0], [3.0], [4.0]]
@@ -45,6 +47,11 @@ class Training:
             parameter.set_value(parameter - RATE * gradient / self.world)
         self.step, self.loss = self.step + 1, loss.item()
 
+    def is_over(self) -> bool:
+        told = paddle.to_tensor([int(END.exists())])
+        distributed.all_reduce(told)
+        return self.step >= STEPS or int(told.item()) > 0
+
     def save(self) -> None:
         unfinished = CHECKPOINT.with_name(f"{CHECKPOINT.name}.tmp")
         paddle.save({"step": self.step, "model": self.model.state_dict()}, str(unfinished))
@@ -61,7 +68,7 @@ def train() -> None:
     training = Training()
     training.agree()
     training.report("begun")
-    while training.step < STEPS:
+    while not training.is_over():
         training.advance()
         training.save()
         time.sleep(PAUSE)

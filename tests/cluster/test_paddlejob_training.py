@@ -1,0 +1,123 @@
+"""Real Paddle trains in the pods of PaddleJobs: collective, single, and with parameter servers, all at once."""
+
+import json
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from localkube.cluster import Cluster
+from localkube.kubectl import Kubectl, Manifest
+from support import preparedsets, workloads
+from support.examples import example, on_image, trainings
+from support.managerprogram import ManagerProgram
+from support.manifests import changed, circulating
+from support.paddlejobs import Jobs
+
+CONTAINER = "spec.{}.template.spec.containers.0"
+WIDE_AND_DEEP = "/trainings/wide_and_deep.py"
+PATIENCE = 240.0
+
+
+def two_apart() -> Manifest:
+    """Give the example of two workers, on two nodes."""
+    template = {"metadata": {"labels": {"app": "two"}}, "spec.affinity": workloads.one_per_node("two")}
+    changes = {f"spec.worker.template.{path}": value for path, value in template.items()}
+    return changed(example("collective"), {"metadata.name": "two", **changes})
+
+
+def four_by_themselves() -> Manifest:
+    """Give the same training without Paddle's launcher, which would find out what there is to compute on."""
+    command = {CONTAINER.format("worker") + ".command": ["python3", "/trainings/collective.py"]}
+    return changed(example("collective"), {"metadata.name": "four", "spec.worker.replicas": 4, **command})
+
+
+def demo_of_the_documents() -> Manifest:
+    """Give the demo with a training in the place of nginx, which trusts that its server listens when it starts."""
+    model = example("wide-and-deep")
+    changes: Manifest = {"spec.cleanPodPolicy": "Never"}
+    for role in ("ps", "worker"):
+        template = model["spec"][role]["template"]["spec"]
+        container = {**template["containers"][0], "name": "sample", "command": ["python3", WIDE_AND_DEEP, "--trusting"]}
+        changes |= {CONTAINER.format(role): container, f"spec.{role}.template.spec.volumes": template["volumes"]}
+    return changed(circulating("PaddleJob/ps-demo"), changes)
+
+
+JOBS = (example("single"), two_apart(), four_by_themselves(), example("wide-and-deep"), demo_of_the_documents())
+
+
+@pytest.fixture(scope="module")
+def jobs(
+    kube: Cluster,
+    kinds_served: Kubectl,
+    operator_image: str,
+    paddlebox: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Jobs]:
+    """Have all trainings under way in one namespace, with one manager."""
+    kubectl = Kubectl.of(kube, f"training-{secrets.token_hex(3)}")
+    kubectl.run("create", "namespace", kubectl.namespace)
+    log = tmp_path_factory.mktemp("training") / "manager.log"
+    words = ("--controllers=paddlejob", f"--init-image={operator_image}")
+    manager = ManagerProgram(kube.paths.kubeconfig, kubectl.namespace, log, *words)
+    manager.start()
+    preparedsets.label(kinds_served, kubectl.namespace, "imagenet", {"imagenet-runtime-0": "node-2"})
+    kubectl.apply(trainings(), *preparedsets.storage("imagenet", kubectl.namespace), circulating("SampleSet/imagenet"))
+    preparedsets.stand(kubectl, "imagenet", "Ready")
+    kubectl.apply(*(on_image(job, paddlebox) for job in JOBS))
+    yield Jobs(kubectl)
+    manager.kill()
+    preparedsets.unlabel(kinds_served, kubectl.namespace, "imagenet")
+    kubectl.run("delete", "pv", kubectl.namespace, "--wait=false")
+    kubectl.run("delete", "namespace", kubectl.namespace, "--wait=false")
+
+
+def results(jobs: Jobs, name: str, workers: int) -> list[Manifest]:
+    """Wait for the job's end, and give what each worker printed as a line of JSON among all that Paddle writes."""
+    jobs.eventually(lambda: jobs.phases()[name] in {"Completed", "Failed"}, f"{name} does not end", PATIENCE)
+    said = [jobs.kubectl.run("logs", f"{name}-worker-{number}") for number in range(workers)]
+    assert jobs.phases()[name] == "Completed", "\n".join([jobs.why(name), *said])
+    return [json.loads(line) for words in said for line in words.splitlines() if line.startswith("{")]
+
+
+def nodes(jobs: Jobs, name: str) -> set[str]:
+    return {pod["spec"]["nodeName"] for pod in jobs.pods(name).values()}
+
+
+def test_a_single_worker_trains(jobs: Jobs) -> None:
+    [result] = results(jobs, "single", 1)
+    assert result["last_loss"] < result["first_loss"] / 2
+    assert jobs.status("single")["mode"] == "Single"
+
+
+@pytest.mark.parametrize(
+    ("name", "workers"), [("two", 2), ("four", 4)], ids=["two by Paddle's launcher", "four by themselves"]
+)
+def test_workers_agree_on_who_is_who_and_train_one_model(jobs: Jobs, name: str, workers: int) -> None:
+    found = results(jobs, name, workers)
+    assert [(one["rank"], one["world"]) for one in found] == [(rank, workers) for rank in range(workers)]
+    assert {one["sum"] for one in found} == {int("1" * workers)}
+    hosts = [one["endpoint"].partition(":")[0] for one in found]
+    assert hosts == [f"{name}-worker-{rank}.{name}" for rank in range(workers)]
+    assert all(one["last_loss"] < one["first_loss"] / 2 for one in found)
+    assert jobs.status(name)["mode"] == "Collective"
+    assert len(nodes(jobs, name)) > 1
+
+
+def test_workers_learn_from_each_other_through_parameter_servers(jobs: Jobs) -> None:
+    found = results(jobs, "wide-and-deep", 2)
+    assert [(one["index"], one["workers"]) for one in found] == [(0, 2), (1, 2)]
+    servers = [f"wide-and-deep-ps-{number}.wide-and-deep:36000" for number in range(2)]
+    assert [one["servers"] for one in found] == [servers, servers]
+    assert all(max(one["last_loss"], one["loss_of_others"]) < one["first_loss"] for one in found)
+    jobs.eventually(
+        lambda: sorted(jobs.pods("wide-and-deep")) == [f"wide-and-deep-worker-{n}" for n in range(2)], "servers run on"
+    )
+
+
+def test_the_demo_of_the_documents_trains_next_to_its_data(jobs: Jobs) -> None:
+    """Its program does not wait for its server: the job sees to that."""
+    [result] = results(jobs, "ps-demo", 1)
+    assert (result["workers"], result["servers"]) == (1, ["ps-demo-ps-0.ps-demo:36000"])
+    assert nodes(jobs, "ps-demo") >= {"node-2"}
+    assert jobs.status("ps-demo")["mode"] == "PS"
