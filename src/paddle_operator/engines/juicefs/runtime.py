@@ -32,7 +32,7 @@ class JuiceFS:
         try:
             match order:
                 case SyncOrder():
-                    syncing.checked(self.version, order, self.mount, self.sources)
+                    syncing.invocation(self.version, order, self.mount, self.sources)
                 case WarmupOrder():
                     selection.check(order)
                 case RmrOrder():
@@ -60,7 +60,8 @@ class JuiceFS:
             raise OperationError(f"{self.mount} is no JuiceFS mount")
         match order:
             case SyncOrder():
-                return await syncing.sync(self.version, order, self.mount, told), ""
+                command_line = syncing.invocation(self.version, order, self.mount, self.sources)
+                return await syncing.sync(command_line, order, self.mount, told), ""
             case WarmupOrder():
                 # A thread of an earlier run that was cancelled may still write to that run's directory.
                 scratch = Path(tempfile.mkdtemp(dir=self.scratch))
