@@ -11,7 +11,7 @@ from paddle_operator.engines.juicefs import expectation
 from paddle_operator.engines.juicefs.expectation import Expected
 from paddle_operator.engines.juicefs.places import Found
 
-FIRST, BATCH = 500, 4000
+FIRST, BATCH = 1000, 4000
 ASKED_AT_ONCE = 250
 CONVERSATIONS = 4
 
