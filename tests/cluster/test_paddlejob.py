@@ -1,6 +1,7 @@
 """PaddleJobs in real pods: every mode and every kind of address, order, quotas, and jobs that cannot work."""
 
 from localkube.kubectl import Kubectl, Manifest
+from support import workloads
 from support.manifests import changed
 from support.paddlejobs import ENDLESS, PEERS, Jobs, paddle_job, role
 
@@ -35,7 +36,7 @@ CANNOT_WORK: dict[str, tuple[Manifest, str]] = {
         {"spec.sampleSetRef": {"name": "nowhere", "mountPath": "/data"}},
         "WaitingForData: there is no SampleSet nowhere in namespace ",
     ),
-    "no-port": ({"spec.intranet": "Host"}, "NoHostPort: all host ports from 40000 to 40019 are taken by other jobs"),
+    "no-port": ({"spec.intranet": "Host"}, "NoHostPort: all host ports from 40000 to 40039 are taken by other jobs"),
     "no-etcd": ({"spec.elastic": 1}, "NoEtcdServer: an elastic job needs etcd"),
     "no-node": (
         {f"{TEMPLATE}.nodeSelector": {"nowhere": "at-all"}},
@@ -104,10 +105,13 @@ def test_workers_wait_for_ready_servers_and_quotas_hold_nobody_up_for_ever(names
 
 def test_jobs_that_cannot_work_say_why_and_others_go_on(namespace: Kubectl, begin: Begin) -> None:
     jobs = Jobs(namespace)
-    manager = begin("--port-range=40000,40019")
+    manager = begin("--port-range=40000,40039")
     simple = paddle_job("on-hosts", worker=role(1, *ENDLESS))
     jobs.submit(changed(simple, {"spec.intranet": "Host"}))
     jobs.until("Running", "on-hosts")
+    # Four pods of one job have the same ports, and there are three nodes.
+    jobs.submit(paddle_job("crowded", worker=role(4, *ENDLESS), intranet="Host"))
+    jobs.eventually(lambda: "didn't have free ports" in jobs.why("crowded"), "it does not say that ports are taken")
     changes = {name: change for name, (change, _) in CANNOT_WORK.items()}
     jobs.submit(*(changed(simple, {"metadata.name": name, **change}) for name, change in changes.items()))
     jobs.submit(paddle_job("good", worker=role(1, "true")))
@@ -116,6 +120,8 @@ def test_jobs_that_cannot_work_say_why_and_others_go_on(namespace: Kubectl, begi
         jobs.eventually(lambda: words in f"{jobs.why(name)} {jobs.why(name, 'Stalled')}", f"{name} does not say so")  # noqa: B023 asked at once
     jobs.edit("no-node", worker={"template": {"spec": {"nodeSelector": None}}}, activeDeadlineSeconds=600)
     jobs.until("Running", "no-node")
+    jobs.edit("no-volume", worker={"template": {"spec": workloads.pod_spec(*ENDLESS)}})
+    jobs.until("Running", "no-volume")
     jobs.delete("on-hosts")
     jobs.until("Running", "no-port")
     assert manager.alive

@@ -8,7 +8,7 @@ import pytest
 
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl, Manifest
-from support import samplesets, workloads
+from support import preparedsets, workloads
 from support.examples import example, on_image, trainings
 from support.managerprogram import ManagerProgram
 from support.manifests import changed, circulating
@@ -90,13 +90,13 @@ def jobs(
     words = ("--controllers=paddlejob", f"--init-image={operator_image}")
     manager = ManagerProgram(kube.paths.kubeconfig, kubectl.namespace, log, *words)
     manager.start()
-    samplesets.label(kinds_served, "imagenet", {"imagenet-runtime-0": "node-2"})
-    kubectl.apply(trainings(), *samplesets.storage("imagenet", kubectl.namespace), circulating("SampleSet/imagenet"))
-    samplesets.stand(kubectl, "imagenet", "Ready")
+    preparedsets.label(kinds_served, kubectl.namespace, "imagenet", {"imagenet-runtime-0": "node-2"})
+    kubectl.apply(trainings(), *preparedsets.storage("imagenet", kubectl.namespace), circulating("SampleSet/imagenet"))
+    preparedsets.stand(kubectl, "imagenet", "Ready")
     kubectl.apply(*(on_image(job, paddlebox) for job in JOBS))
     yield Jobs(kubectl)
     manager.kill()
-    samplesets.unlabel(kinds_served, "imagenet")
+    preparedsets.unlabel(kinds_served, kubectl.namespace, "imagenet")
     kubectl.run("delete", "pv", kubectl.namespace, "--wait=false")
     kubectl.run("delete", "namespace", kubectl.namespace, "--wait=false")
 

@@ -1,0 +1,61 @@
+"""`paddle-operator runtime-server`: in a cache pod, next to a partition's data."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+import click
+
+from paddle_operator.cli.manager import words
+from paddle_operator.engines.juicefs import command, flags
+from paddle_operator.engines.juicefs.flags import FlagError
+from paddle_operator.engines.juicefs.runtime import JuiceFS
+from paddle_operator.runtime.server import Settings, serve
+from paddle_operator.runtime.spool import SpoolError
+
+PORT = 7716
+LEVELS = ("debug", "info", "warning", "error")
+DIRECTORY = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command(name="runtime-server")
+@click.option("--mount-path", required=True, type=DIRECTORY, help="Where the data set is mounted.")
+@click.option("--cache-dirs", multiple=True, type=DIRECTORY, help="A directory of its cache; may be given again.")
+@click.option("--token-file", required=True, type=click.Path(path_type=Path), help="Whoever has its content may order.")
+@click.option("--spool", required=True, type=DIRECTORY, help="Where orders are kept; it must outlive a restart.")
+@click.option("--source-dirs", multiple=True, type=DIRECTORY, help="A directory that may be copied from, by file://.")
+@click.option("--host", default=None, help="The address to listen on; without it, all.")
+@click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="The port to listen on.")
+@click.option("--log-level", default="info", show_default=True, type=click.Choice(LEVELS), help="How much to say.")
+def runtime_server(  # noqa: PLR0913 one parameter for each option
+    *,
+    mount_path: Path,
+    cache_dirs: tuple[Path, ...],
+    token_file: Path,
+    spool: Path,
+    source_dirs: tuple[Path, ...],
+    host: str | None,
+    port: int,
+    log_level: str,
+) -> None:
+    """Carry out orders on a data set's partition, and tell how it stands."""
+    logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    if not (token_file.is_file() and token_file.read_bytes().strip()):
+        raise click.ClickException(f"--token-file {token_file} is not there, or empty: without it nobody may order")
+    try:
+        asyncio.run(run(Settings(token_file, spool, port, host), mount_path, cache_dirs, source_dirs))
+    except* (FlagError, SpoolError, OSError) as group:
+        failed = "; ".join(words(group))
+    else:
+        return
+    raise click.ClickException(failed)
+
+
+async def run(
+    settings: Settings, mount_path: Path, cache_dirs: tuple[Path, ...], source_dirs: tuple[Path, ...]
+) -> None:
+    told = await command.run(flags.Invocation(flags.VERSION))
+    version = flags.parse_version("\n".join(told.lines))
+    mount, *others = (path.absolute() for path in (mount_path, *cache_dirs))
+    sources = tuple(path.resolve() for path in source_dirs)
+    await serve(JuiceFS(mount, tuple(others), settings.spool / "scratch", version, sources), settings)

@@ -1,0 +1,1 @@
+"""What caches and mounts data: the objects it needs, the commands it has, what it reports."""

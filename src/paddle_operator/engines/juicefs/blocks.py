@@ -1,0 +1,65 @@
+"""The blocks that a file's data is stored and cached in, by the names that JuiceFS gives them; pure."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+CHUNKS = re.compile(r"^ *chunks:\n(.*)", re.MULTILINE | re.DOTALL)
+SLICE = re.compile(r"^\t\d+:\t(\d+)\t(\d+)\t(\d+)\t(\d+)$", re.MULTILINE)
+NAME = re.compile(r"(\d+)_(\d+)_(\d+)", re.ASCII)
+# The sizes that a volume's blocks may have; 0.14 does not tell which one it is.
+BLOCK_SIZES = tuple(1 << power for power in range(26, 15, -1))
+USUAL_BLOCK_SIZE = 4 << 20
+CHECKSUMMED = 32 << 10
+CHECKSUM = 4
+
+
+class Slice(NamedTuple):
+    """A piece of a file: it is `length` bytes from `offset` on of the data stored under `id`."""
+
+    id: int
+    size: int
+    offset: int
+    length: int
+
+
+class Block(NamedTuple):
+    """A part of what is stored under an id, in an object and in a file of the cache."""
+
+    id: int
+    number: int
+    size: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.id}_{self.number}_{self.size}"
+
+    @property
+    def paths(self) -> tuple[str, str]:
+        """Give where it is below a cache's `raw`: usually, and in volumes whose objects are spread by a prefix."""
+        usual = f"chunks/{self.id // 1000 // 1000}/{self.id // 1000}/{self.name}"
+        return usual, f"chunks/{self.id % 256:02X}/{self.id // 1000 // 1000}/{self.name}"
+
+    def is_whole(self, size: int) -> bool:
+        """Tell whether a file of this size can be the block: 1.x adds a checksum for each part of it."""
+        return size in {self.size, self.size + -(-self.size // CHECKSUMMED) * CHECKSUM}
+
+
+def parse_slices(info: str) -> list[Slice]:
+    """Read the pieces of a file that JuiceFS tells of; id 0 is a hole, which has no data."""
+    table = CHUNKS.search(info)
+    found = (Slice(*map(int, row)) for row in SLICE.findall(table[1])) if table else ()
+    return [piece for piece in found if piece.id]
+
+
+def blocks_of(piece: Slice, block_size: int) -> Iterator[Block]:
+    """Give the blocks that a piece of a file needs, of all those that are stored under its id."""
+    if piece.length <= 0:
+        return
+    for number in range(piece.offset // block_size, (piece.offset + piece.length - 1) // block_size + 1):
+        yield Block(piece.id, number, min(block_size, piece.size - number * block_size))
+
+
+def first_blocks(piece: Slice) -> list[Block]:
+    """Give what the first block can be called, the largest first."""
+    return [Block(piece.id, 0, size) for size in sorted({min(size, piece.size) for size in BLOCK_SIZES}, reverse=True)]

@@ -1,0 +1,40 @@
+"""What a mount tells in a constant time, however many files it has: its counters, and how full it is."""
+
+import os
+import re
+from pathlib import Path
+
+from paddle_operator.engines.reports import Data
+
+HITS, MISSES = "juicefs_blockcache_hits", "juicefs_blockcache_miss"
+LINE = re.compile(r"^(\w+)(?:\{[^}]*\})? ([0-9.e+]+)$", re.MULTILINE)
+FILE_SYSTEM = re.compile(r" - fuse\.juicefs ")
+ESCAPED = re.compile(r"\\([0-7]{3})")
+
+
+def is_mounted(mount: Path, mountinfo: str) -> bool:
+    """Tell from /proc/self/mountinfo, which answers also when the mount does not: the last one there counts."""
+    found = False
+    for line in mountinfo.splitlines():
+        place = ESCAPED.sub(lambda code: chr(int(code[1], 8)), line.split(" ")[4])
+        if place == str(mount):
+            found = FILE_SYSTEM.search(line) is not None
+    return found
+
+
+def parse(stats: str) -> dict[str, int]:
+    """Read `.stats`; of counters with labels, the sum."""
+    counted: dict[str, int] = {}
+    for name, value in LINE.findall(stats):
+        counted[name] = counted.get(name, 0) + int(float(value))
+    return counted
+
+
+def read(mount: Path) -> dict[str, int]:
+    return parse((mount / ".stats").read_text())
+
+
+def data(mount: Path) -> Data:
+    """Give the volume's own count of used space and inodes: directories count as files, space in units of 64 KiB."""
+    usage = os.statvfs(mount)
+    return Data((usage.f_blocks - usage.f_bfree) * usage.f_frsize, usage.f_files - usage.f_ffree)

@@ -1,0 +1,151 @@
+"""What must be in the cache after a warm-up: the pieces of each file, kept on disk, and looked for at the end."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from paddle_operator.engines.juicefs import cachefiles, control
+from paddle_operator.engines.juicefs.blocks import (
+    USUAL_BLOCK_SIZE,
+    Block,
+    Slice,
+    blocks_of,
+    first_blocks,
+    parse_slices,
+)
+from paddle_operator.engines.juicefs.places import Found
+from paddle_operator.engines.operations import MOST_NAMED
+
+LENGTH_BYTES = 4
+
+
+class Expected(msgspec.Struct, frozen=True, array_like=True):
+    """A file, by its path below the root in bytes, and its pieces; None if it is not there."""
+
+    path: bytes
+    pieces: list[Slice] | None
+
+
+@dataclass
+class Findings:
+    """What was looked for, and what was there."""
+
+    files: int = 0
+    bytes: int = 0
+    expected: int = 0
+    present: int = 0
+    missing_files: int = 0
+    missing: list[str] = field(default_factory=list)
+
+
+def observed(mount: Path, files: Iterable[Found]) -> list[Expected]:
+    """Ask the client for the pieces of files."""
+    with control.opened(mount) as client:
+        return [Expected(os.fsencode(file.path), pieces_of(mount, file, client)) for file in files]
+
+
+def pieces_of(mount: Path, file: Found, client: control.Control) -> list[Slice] | None:
+    try:
+        inode = file.inode or (mount / file.path).lstat().st_ino
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return parse_slices(client.info(inode))
+
+
+def append(file: Path, records: Iterable[Expected]) -> None:
+    with file.open("ab") as output:
+        for record in records:
+            packed = msgspec.msgpack.encode(record)
+            output.write(len(packed).to_bytes(LENGTH_BYTES, "big") + packed)
+
+
+def read(file: Path) -> Iterator[Expected]:
+    decoder = msgspec.msgpack.Decoder(Expected)
+    with file.open("rb") as source:
+        while length := source.read(LENGTH_BYTES):
+            yield decoder.decode(source.read(int.from_bytes(length, "big")))
+
+
+def renew(mount: Path, expected: Path, missing: Path) -> None:
+    """Ask again for the pieces of files that were missing: reading a file may have put its pieces together anew."""
+    gone, fresh, newer = read(missing), missing.with_suffix(".fresh"), expected.with_suffix(".newer")
+    with control.opened(mount) as client:
+        fresh.unlink(missing_ok=True)
+        append(fresh, (Expected(old.path, pieces_of(mount, Found(os.fsdecode(old.path)), client)) for old in gone))
+    newer.unlink(missing_ok=True)
+    append(newer, merged(read(expected), read(fresh)))
+    fresh.replace(missing)
+    newer.replace(expected)
+
+
+def merged(records: Iterator[Expected], fresh: Iterator[Expected]) -> Iterator[Expected]:
+    """Give the records, with the fresh ones, which are in the same order, in the place of theirs."""
+    new = next(fresh, None)
+    for record in records:
+        if new and new.path == record.path:
+            yield new
+            new = next(fresh, None)
+        else:
+            yield record
+
+
+@dataclass
+class Search:
+    """Looks for blocks in a volume's cache; a block size that is not told is learned on the way."""
+
+    trees: tuple[Path, ...]
+    block_size: int | None
+
+    def look(self, records: Iterable[Expected], missing: Path) -> Findings:
+        """Count what is there, and write down the files of which something is not."""
+        findings = Findings()
+        missing.unlink(missing_ok=True)
+        append(missing, self._absent(records, findings))
+        return findings
+
+    def discard_cut(self, records: Iterable[Expected]) -> None:
+        for record in records:
+            for piece in record.pieces or ():
+                for block in self._blocks(piece):
+                    cachefiles.discard_cut(self.trees, block)
+
+    def _absent(self, records: Iterable[Expected], findings: Findings) -> Iterator[Expected]:
+        for record in records:
+            if not self._is_whole(record, findings):
+                findings.missing_files += 1
+                if len(findings.missing) < MOST_NAMED:
+                    findings.missing.append(shown(record.path))
+                yield record
+
+    def _is_whole(self, record: Expected, findings: Findings) -> bool:
+        findings.files += 1
+        if record.pieces is None:
+            return False
+        found = wanted = 0
+        for piece in record.pieces:
+            blocks = self._blocks(piece)
+            wanted += len(blocks)
+            found += sum(cachefiles.is_present(self.trees, block) for block in blocks)
+            findings.bytes += piece.length
+        findings.expected += wanted
+        findings.present += found
+        return found == wanted
+
+    def _blocks(self, piece: Slice) -> list[Block]:
+        if self.block_size is None and (first := self._first(piece)):
+            if first.size == piece.size:
+                return [first]
+            self.block_size = first.size
+        return list(blocks_of(piece, self.block_size or USUAL_BLOCK_SIZE))
+
+    def _first(self, piece: Slice) -> Block | None:
+        """Find the first block by the names that it can have: less than all is as large as blocks are."""
+        return next((block for block in first_blocks(piece) if cachefiles.is_present(self.trees, block)), None)
+
+
+def shown(path: bytes) -> str:
+    """Give a path as text, whatever bytes it has."""
+    return os.fsdecode(path).encode(errors="backslashreplace").decode()

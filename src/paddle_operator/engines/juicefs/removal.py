@@ -1,0 +1,92 @@
+"""Removing: what paths name in the data set, and the blocks in cache directories. Nothing else, ever."""
+
+import asyncio
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+
+from paddle_operator.engines.juicefs import cachefiles, control, counters, places
+from paddle_operator.engines.operations import ClearOrder, Progress, Result, RmrOrder
+from paddle_operator.engines.runtime import OrderError, Told
+
+MOST_PATHS = 10_000
+MOST_NAMED = 10
+LONGEST_MEMORY = 5.0
+PAUSE = 0.05
+
+
+def parse_paths(order: RmrOrder) -> list[PurePosixPath]:
+    if not 0 < len(order.paths) <= MOST_PATHS:
+        raise OrderError(f"an rmr needs from one to {MOST_PATHS} paths")
+    return [places.parse(path) for path in order.paths]
+
+
+def meant_caches(order: ClearOrder, caches: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Give the cache directories that are meant, each of which must be one of ours."""
+    if len(order.paths) > MOST_PATHS:
+        raise OrderError(f"a clear takes at most {MOST_PATHS} paths")
+    asked = {Path(path.removesuffix("*").rstrip("/") or "/") for path in order.paths}
+    if asked - set(caches):
+        raise OrderError(
+            f"a path to clear must be a cache directory; there are {', '.join(map(str, caches)) or 'none'}"
+        )
+    return tuple(path for path in caches if path in asked or not asked)
+
+
+async def rmr(order: RmrOrder, mount: Path, told: Told) -> tuple[Result, str]:
+    """Remove paths; one that is not there is as it should be, so that a second run ends as the first."""
+    before = await asyncio.to_thread(counters.data, mount)
+    paths, absent = parse_paths(order), []
+    for path in paths:
+        with stopping() as is_cancelled:
+            there = await asyncio.to_thread(remove, mount, path, is_cancelled)
+        absent += [] if there else [ascii(str(path))]
+        after = await asyncio.to_thread(counters.data, mount)
+        told(Progress(files=max(before.files - after.files, 0), bytes=max(before.bytes - after.bytes, 0)))
+    await asyncio.to_thread(await_absence, [mount / path for path in paths])
+    result = Result(deleted=max(before.files - after.files, 0), bytes=max(before.bytes - after.bytes, 0))
+    return result, f"{len(absent)} paths were not there: {', '.join(absent[:MOST_NAMED])}" if absent else ""
+
+
+def remove(mount: Path, path: PurePosixPath, is_cancelled: Callable[[], bool]) -> bool:
+    """Remove one path and all below it; tell whether it was there.
+
+    The client is given the directory that was opened, not its name: nobody can put another one in its place.
+    """
+    with contextlib.suppress(FileNotFoundError), places.directory(mount, path.parts[:-1]) as parent:
+        os.stat(path.name, dir_fd=parent, follow_symlinks=False)
+        with control.opened(mount, is_cancelled) as client:
+            client.remove(os.fstat(parent).st_ino, os.fsencode(path.name))
+        return True
+    return False
+
+
+def await_absence(paths: list[Path]) -> None:
+    """Wait until the mount forgot them, too: the kernel keeps names for a second, or as long as it was told."""
+    until = time.monotonic() + LONGEST_MEMORY
+    while any(os.path.lexists(path) for path in paths) and time.monotonic() < until:
+        time.sleep(PAUSE)
+
+
+async def clear(order: ClearOrder, caches: tuple[Path, ...], told: Told) -> Result:
+    gone = cachefiles.Holding()
+    with stopping() as is_cancelled:
+        for tree in list(cachefiles.raw_trees(meant_caches(order, caches))):
+            removed = cachefiles.remove_blocks(tree, is_cancelled)
+            while (leaf := await asyncio.to_thread(next, removed, None)) is not None:
+                gone += leaf
+                told(Progress(files=gone.blocks, bytes=gone.bytes))
+    return Result(deleted=gone.blocks, bytes=gone.bytes)
+
+
+@contextlib.contextmanager
+def stopping() -> Iterator[Callable[[], bool]]:
+    """Let a thread know that nobody waits for it any more."""
+    over = threading.Event()
+    try:
+        yield over.is_set
+    finally:
+        over.set()

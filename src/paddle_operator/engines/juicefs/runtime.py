@@ -1,0 +1,85 @@
+"""JuiceFS in a runtime server: sync, warmup, rmr and clear on what is mounted, and how it stands."""
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from paddle_operator.engines.juicefs import cachefiles, counters, flags, identity, places, removal, selection, syncing
+from paddle_operator.engines.juicefs.warmup import Place, warm_up
+from paddle_operator.engines.operations import ClearOrder, Order, Result, RmrOrder, SyncOrder, WarmupOrder
+from paddle_operator.engines.reports import Cache, Report
+from paddle_operator.engines.runtime import OperationError, OrderError, Told
+
+ENGINE = "juicefs"
+MOUNTS = Path("/proc/self/mountinfo")
+
+
+@dataclass
+class JuiceFS:
+    """A mounted volume, its cache directories on this node, and a directory of our own for lists."""
+
+    mount: Path
+    caches: tuple[Path, ...]
+    scratch: Path
+    version: flags.Version
+    sources: tuple[Path, ...] = ()
+    _inventory: cachefiles.Inventory = field(default_factory=cachefiles.Inventory)
+
+    def check(self, order: Order) -> None:
+        try:
+            match order:
+                case SyncOrder():
+                    syncing.checked(self.version, order, self.mount, self.sources)
+                case WarmupOrder():
+                    selection.check(order)
+                case RmrOrder():
+                    removal.parse_paths(order)
+                case ClearOrder():
+                    removal.meant_caches(order, self.caches)
+        except (flags.FlagError, places.PlaceError) as error:
+            raise OrderError(str(error)) from error
+
+    async def run(self, order: Order, told: Told) -> tuple[Result, str]:
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.scratch.mkdir(mode=0o700, parents=True)
+        try:
+            self.check(order)
+            return await self._run(order, told)
+        except (OrderError, places.PlaceError, identity.IdentityError) as error:
+            raise OperationError(str(error)) from error
+        except OSError as error:
+            raise OperationError(f"the data set or its cache cannot be reached: {error.strerror}") from error
+        finally:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+
+    async def _run(self, order: Order, told: Told) -> tuple[Result, str]:
+        if not isinstance(order, ClearOrder) and not self._is_mounted():
+            raise OperationError(f"{self.mount} is no JuiceFS mount")
+        match order:
+            case SyncOrder():
+                return await syncing.sync(self.version, order, self.mount, told), ""
+            case WarmupOrder():
+                return await warm_up(Place(self.mount, self.caches, self.scratch), order, told), ""
+            case RmrOrder():
+                return await removal.rmr(order, self.mount, told)
+            case ClearOrder():
+                return await removal.clear(order, self.caches, told), ""
+
+    def _is_mounted(self) -> bool:
+        return counters.is_mounted(self.mount, MOUNTS.read_text())
+
+    def observe(self) -> Report:
+        held = self._inventory.count(tuple(cachefiles.raw_trees(self.caches)))
+        capacity, free = cachefiles.disks(self.caches)
+        cache = Cache(used=held.bytes, blocks=held.blocks, capacity=capacity, free=free)
+        report = Report(engine=ENGINE, version=str(self.version), cache=cache)
+        if not self._is_mounted():
+            return replace(report, message=f"{self.mount} is no JuiceFS mount")
+        try:
+            data, counted = counters.data(self.mount), counters.read(self.mount)
+        except OSError as error:
+            return replace(report, message=f"{self.mount} does not answer: {error.strerror}")
+        cache = replace(cache, hits=counted.get(counters.HITS, 0), misses=counted.get(counters.MISSES, 0))
+        return replace(report, mounted=True, data=data, cache=cache)

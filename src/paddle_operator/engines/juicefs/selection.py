@@ -1,0 +1,52 @@
+"""Which files a warm-up is about: those below paths or in a list, and of these one partition's share."""
+
+import itertools
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from paddle_operator.api.samplejob import WarmupStrategy
+from paddle_operator.engines.juicefs import places
+from paddle_operator.engines.juicefs.places import Found, PlaceError
+from paddle_operator.engines.operations import Share, WarmupOrder
+
+LONGEST_LINE = 4096
+
+
+def check(order: WarmupOrder) -> None:
+    """Raise PlaceError for paths that are none of the data set, and for a share that is none."""
+    for path in (*order.paths, *filter(None, [order.file])):
+        places.parse(path)
+    if order.paths and order.file:
+        raise PlaceError("give either paths or file, not both")
+    share = order.share
+    if share and not 0 <= share.partition < share.partitions:
+        raise PlaceError("a share's partition must be from 0 up to, not including, partitions")
+
+
+def selected(mount: Path, order: WarmupOrder) -> Iterator[Found]:
+    """Give the files, in the same order on every partition."""
+    if order.file:
+        files = listed(mount, places.parse(order.file))
+    else:
+        tops = [places.parse(path) for path in order.paths] or [PurePosixPath()]
+        files = itertools.chain.from_iterable(places.files(mount, top) for top in tops)
+    return shared(files, order.share) if order.share else files
+
+
+def listed(mount: Path, file: PurePosixPath) -> Iterator[Found]:
+    """Read a list of the data set: paths below its root, or as they are under the mount, a line each."""
+    with places.directory(mount, file.parts[:-1]), (mount / file).open(errors="surrogateescape") as lines:
+        while line := lines.readline(LONGEST_LINE):
+            text = line.rstrip("\r\n").removeprefix(f"{mount}/")
+            if text.strip():
+                yield Found(str(places.parse(text)))
+
+
+def shared(files: Iterator[Found], share: Share) -> Iterator[Found]:
+    for number, file in enumerate(files):
+        if share.strategy == WarmupStrategy.RANDOM:
+            # Which one is chance, and yet the same chance on every partition.
+            number = zlib.crc32(file.path.encode(errors="surrogateescape"))  # noqa: PLW2901 the other way to number it
+        if number % share.partitions == share.partition:
+            yield file

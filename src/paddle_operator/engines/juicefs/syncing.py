@@ -1,0 +1,87 @@
+"""A sync: a source copied into the data set by JuiceFS, watched while it goes on, and summed up at its end."""
+
+import asyncio
+import contextlib
+import os
+import re
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path, PurePosixPath
+
+from paddle_operator.engines.juicefs import command, counters, flags, places
+from paddle_operator.engines.juicefs.shelter import sheltered
+from paddle_operator.engines.operations import Progress, Result, SyncOrder
+from paddle_operator.engines.runtime import OperationError, OrderError, Told
+
+FOUND = re.compile(r"Found: (\d+)")
+COUNTED = re.compile(r"(copied|skipped|deleted|failed): (\d+)")
+SIZE = re.compile(r"(?:transferred: |copied: \d+ \()([\d.]+) ([KMGTPE]iB|B)")
+UNITS = {unit: 1024**power for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"))}
+LOOKING = 1.0
+
+
+def checked(version: flags.Version, order: SyncOrder, mount: Path, sources: tuple[Path, ...]) -> None:
+    """Raise for what no command can be made of."""
+    scheme, source = flags.parse_source(order.source)
+    if scheme == "file":
+        asked = Path(os.path.realpath(source.removeprefix("file://")))
+        if not any(asked.is_relative_to(allowed) for allowed in (*sources, mount)):
+            raise OrderError("a file:// source must be below a directory of the server's --source-dirs")
+    flags.sync(version, order, str(mount / target(order)), order.credentials)
+
+
+def target(order: SyncOrder) -> PurePosixPath:
+    return places.parse(order.destination) if order.destination else PurePosixPath()
+
+
+async def sync(version: flags.Version, order: SyncOrder, mount: Path, told: Told) -> Result:
+    """Copy, by a way into the data set that leads nowhere else."""
+    if order.destination and not order.dry:
+        await asyncio.to_thread(places.made_directory, mount, target(order))
+    with sheltered(mount) as descriptor:
+        root = mount if descriptor is None else Path(f"/proc/self/fd/{descriptor}")
+        command_line = flags.sync(version, order, str(root / target(order)), order.credentials)
+        async with watched(mount, told):
+            ended = await command.run(command_line, inherited=() if descriptor is None else (descriptor,))
+    result = summed(ended.lines)
+    if ended.code or result is None or result.failed:
+        raise OperationError(f"juicefs sync failed: {ended.complaint}", result)
+    told(Progress(result.files, result.files, result.bytes, result.bytes))
+    return result
+
+
+@contextlib.asynccontextmanager
+async def watched(mount: Path, told: Told) -> AsyncIterator[None]:
+    """Tell, as it grows, how much the data set has grown."""
+    before = await asyncio.to_thread(counters.data, mount)
+
+    async def look() -> None:
+        while True:
+            await asyncio.sleep(LOOKING)
+            now = await asyncio.to_thread(counters.data, mount)
+            told(Progress(files=max(now.files - before.files, 0), bytes=max(now.bytes - before.bytes, 0)))
+
+    looking = asyncio.create_task(look())
+    try:
+        yield
+    finally:
+        looking.cancel()
+        with contextlib.suppress(asyncio.CancelledError, OSError):
+            await looking
+
+
+def summed(lines: Iterable[str]) -> Result | None:
+    """Read the last line in which JuiceFS sums up; sizes are as exact as it writes them."""
+    summary = next((line for line in reversed(list(lines)) if FOUND.search(line)), None)
+    if summary is None:
+        return None
+    counted = {name: int(number) for name, number in COUNTED.findall(summary)}
+    size = SIZE.search(summary)
+    found = int(FOUND.findall(summary)[-1])
+    copied = counted.get("copied", 0)
+    return Result(
+        files=found,
+        bytes=int(float(size[1]) * UNITS[size[2]]) if size else 0,
+        skipped=max(found - copied - counted.get("failed", 0), 0),
+        failed=counted.get("failed", 0),
+        deleted=counted.get("deleted", 0),
+    )

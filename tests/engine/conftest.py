@@ -1,0 +1,52 @@
+"""What every test with a real JuiceFS has: a volume that is mounted, and a runtime server beside it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from support.enginebox import Box, Volume, made_box
+from support.runtimeprogram import RuntimeProgram
+
+
+class World(NamedTuple):
+    volume: Volume
+    server: RuntimeProgram
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.engine)
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Have what most tests share: starting it takes longer than they do."""
+    with made_box(tmp_path_factory.mktemp("world")) as box:
+        volume = Volume(box)
+        server = RuntimeProgram(box, volume)
+        server.start()
+        yield World(volume, server)
+
+
+@pytest.fixture
+def volume(world: World) -> Volume:
+    """Give the shared volume, empty."""
+    world.volume.empty()
+    return world.volume
+
+
+@pytest.fixture
+def server(world: World) -> RuntimeProgram:
+    """Give the shared server, to which the test's operations are new."""
+    world.server.renew()
+    return world.server
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Box]:
+    """Give a place of the test's own, to break things in."""
+    with made_box(tmp_path) as made:
+        yield made

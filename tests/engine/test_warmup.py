@@ -1,0 +1,175 @@
+"""Warm-ups on a real JuiceFS: Succeeded means that every block is in the cache."""
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from support.enginebox import OWN, Box, Volume
+from support.runtimeprogram import RuntimeProgram
+
+SIZE = 10_000
+
+
+def filled(volume: Volume, count: int = 40) -> dict[str, bytes]:
+    """Have files of one block each, none of them cached."""
+    files = {f"train/{number:03}": os.urandom(SIZE) for number in range(count)}
+    for name, content in files.items():
+        volume.write(name, content)
+    volume.empty_cache(count)
+    return files
+
+
+def object_of(volume: Volume, content: bytes) -> Path:
+    return next(path for path in volume.objects() if path.read_bytes() == content)
+
+
+def test_after_a_warmup_every_block_is_cached(volume: Volume, server: RuntimeProgram) -> None:
+    filled(volume, 50)
+    volume.write("big", os.urandom(9_000_000))
+    done = server.done("warm", type="warmup")
+    assert done["state"] == "Succeeded", done
+    assert done["result"] == {"files": 51, "bytes": 9_500_000, "expectedBlocks": 53, "presentBlocks": 53}
+    assert done["progress"] == {"files": 51, "totalFiles": 51, "bytes": 9_500_000, "totalBytes": 9_500_000}
+    assert len(volume.blocks()) >= 53
+
+
+def test_a_warmup_fails_and_names_the_files_whose_objects_are_missing(volume: Volume, server: RuntimeProgram) -> None:
+    files = filled(volume)
+    gone, cut = list(files)[3:6], list(files)[7]
+    for name in gone:
+        object_of(volume, files[name]).unlink()
+    os.truncate(object_of(volume, files[cut]), SIZE // 2)
+    done = server.done("warm", type="warmup")
+    assert done["state"] == "Failed"
+    assert sorted(done["result"]["missing"]) == sorted([*gone, cut])
+    assert (done["result"]["expectedBlocks"], done["result"]["presentBlocks"]) == (40, 36)
+    assert "4 of 40 files are not wholly cached" in done["message"]
+
+
+def test_a_block_that_was_cut_in_the_cache_is_brought_anew(volume: Volume, server: RuntimeProgram) -> None:
+    filled(volume)
+    assert server.done("first", type="warmup")["state"] == "Succeeded"
+    for block in volume.blocks()[:5]:
+        os.truncate(block, 10)
+    assert server.done("second", type="warmup")["state"] == "Succeeded"
+    assert min(path.stat().st_size for path in volume.blocks() if path.name.endswith(f"_{SIZE}")) >= SIZE
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_reported_missing_is_what_is_missing(volume: Volume, server: RuntimeProgram, seed: int) -> None:
+    """Objects and blocks are removed and cut at random, before a second warm-up."""
+    chance = random.Random(seed)  # noqa: S311 a test's dice
+    files = filled(volume, 30)
+    assert server.done("first", type="warmup")["state"] == "Succeeded"
+    blocks = {path.name: path for path in volume.blocks()}
+    stored = {name: object_of(volume, content) for name, content in files.items()}
+    for name in chance.sample(sorted(files), chance.randint(1, 6)):
+        places = [stored[name], blocks[stored[name].name]]
+        for place in chance.choice([places[:1], places[1:], places]):
+            place.unlink() if chance.random() < 0.5 else os.truncate(place, chance.randrange(SIZE))
+    done = server.done("second", type="warmup")
+    cached = {path.name for path in volume.blocks() if path.stat().st_size >= SIZE}
+    missing = sorted(name for name, path in stored.items() if path.name not in cached)
+    assert sorted((done["result"] or {}).get("missing", [])) == missing
+    assert (done["state"] == "Succeeded") == (missing == [])
+
+
+def test_a_cache_without_room_fails_the_warmup(box: Box) -> None:
+    volume = Volume(box, "small", **{"cache-size": "1"})
+    server = RuntimeProgram(box, volume)
+    server.start()
+    for number in range(4):
+        volume.write(f"big{number}", os.urandom(5_000_000))
+    done = server.done("warm", type="warmup")
+    assert done["state"] == "Failed"
+    assert done["result"]["missingFiles"] >= 3
+
+
+def test_what_another_volume_has_in_the_same_cache_does_not_count(box: Box) -> None:
+    volume = Volume(box)
+    server = RuntimeProgram(box, volume)
+    server.start()
+    files = filled(volume)
+    assert server.done("first", type="warmup")["state"] == "Succeeded"
+    (own,) = (path for path in box.inside(volume.cache).iterdir() if path.is_dir())
+    shutil.copytree(own, own.with_name("00000000-0000-4000-8000-000000000000"))
+    first = next(iter(files))
+    object_of(volume, files[first]).unlink()
+    shutil.rmtree(own / "raw")
+    done = server.done("second", type="warmup")
+    assert done["state"] == "Failed"
+    assert done["result"]["missing"] == [first]
+
+
+AWKWARD = [
+    "a name with spaces", " starts with a space", "ends with a space ", "new\nline", "$(touch hacked)", "`id`",
+    "-rf", "--help", "'quoted'", '"double"', "tab\there", "数据", "back\\slash", "*", ".hidden", "a;b|c&d",
+]  # fmt: skip
+
+
+def test_every_name_that_a_file_can_have_is_warmed_up(volume: Volume, server: RuntimeProgram) -> None:
+    for name in AWKWARD:
+        volume.write(f"odd/{name}", os.urandom(SIZE))
+    (volume.inside / os.fsdecode(b"odd/no utf-8 \xff")).write_bytes(os.urandom(SIZE))
+    volume.empty_cache()
+    done = server.done("warm", type="warmup")
+    assert done["state"] == "Succeeded", done
+    assert done["result"]["files"] == done["result"]["presentBlocks"] == len(AWKWARD) + 1
+
+
+@pytest.mark.parametrize("strategy", ["sequence", "random"])
+def test_partitions_together_take_every_file_once(volume: Volume, server: RuntimeProgram, strategy: str) -> None:
+    filled(volume, 60)
+    taken = 0
+    for number in range(3):
+        volume.empty_cache()
+        share = {"partition": number, "partitions": 3, "strategy": strategy}
+        done = server.done(f"part{number}", type="warmup", share=share)
+        assert done["state"] == "Succeeded", done
+        files = done["result"]["files"]
+        taken += files
+        assert 0 < files < 60
+        assert len([path for path in volume.blocks() if path.name.endswith(f"_{SIZE}")]) == files
+    assert taken == 60
+
+
+def test_only_what_is_asked_for_is_warmed_up(volume: Volume, server: RuntimeProgram) -> None:
+    filled(volume)
+    volume.write("lists/some.txt", b"train/001\n\ntrain/002\n%b/train/003\n" % os.fsencode(volume.mount))
+    by_path = server.done("path", type="warmup", paths=["train/004", "lists"])
+    by_list = server.done("list", type="warmup", file="lists/some.txt")
+    assert (by_path["state"], by_path["result"]["files"]) == ("Succeeded", 2)
+    assert (by_list["state"], by_list["result"]["files"]) == ("Succeeded", 3)
+
+
+def test_a_path_or_a_listed_file_that_is_not_there_fails_the_warmup(volume: Volume, server: RuntimeProgram) -> None:
+    filled(volume, 3)
+    volume.write("list.txt", b"train/001\ntrain/nothing\n")
+    by_path = server.done("path", type="warmup", paths=["nothing"])
+    by_list = server.done("list", type="warmup", file="list.txt")
+    escaping = server.done("escape", type="warmup", file="train/000")
+    assert by_path["state"] == "Failed"
+    assert by_list["state"] == "Failed"
+    assert by_list["result"]["missing"] == ["train/nothing"]
+    assert escaping["state"] == "Failed"
+
+
+def test_a_list_cannot_name_what_is_outside(volume: Volume, server: RuntimeProgram) -> None:
+    volume.write("list.txt", b"train/../../../etc/passwd\n")
+    done = server.done("list", type="warmup", file="list.txt")
+    assert done["state"] == "Failed"
+    assert "'..'" in done["message"]
+
+
+def test_an_empty_data_set_is_wholly_cached(volume: Volume, server: RuntimeProgram) -> None:
+    del volume
+    assert server.done("warm", type="warmup")["state"] == "Succeeded"
+
+
+def test_a_warmup_leaves_nothing_in_the_data_set(volume: Volume, server: RuntimeProgram) -> None:
+    filled(volume, 3)
+    server.done("warm", type="warmup")
+    assert {path.name for path in volume.inside.iterdir()} - OWN == {"train"}

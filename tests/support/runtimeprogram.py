@@ -1,0 +1,105 @@
+"""A runtime server as a program of its own, on a volume in a box, and the requests of those who use it."""
+
+import http.client
+import json
+import secrets
+import signal
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from localkube.waiting import wait_until
+from paddle_operator.api.manifest import Manifest
+from support.enginebox import AREA, PATIENCE, Box, Volume, free_port
+
+FINAL = {"Succeeded", "Failed", "Cancelled"}
+COMMAND = "from paddle_operator.cli.main import main; main()"
+
+
+class Answer(NamedTuple):
+    """An answer's status, and its JSON, or what else it says."""
+
+    status: int
+    body: Manifest
+    text: str = ""
+
+
+class RuntimeProgram:
+    """Killed and started again, it has the same spool, token and port."""
+
+    def __init__(self, box: Box, volume: Volume, *options: str) -> None:
+        self.box, self.volume = box, volume
+        self.port = free_port()
+        self.token = secrets.token_hex(16)
+        self.spool = AREA / "spool"
+        self.renew()
+        box.inside(AREA / "token").write_text(f"{self.token}\n")
+        self.argv = [
+            sys.executable, "-c", COMMAND, "runtime-server", f"--mount-path={volume.mount}",
+            f"--cache-dirs={volume.cache}", f"--token-file={AREA / 'token'}", f"--spool={self.spool}",
+            "--host=127.0.0.1", f"--port={self.port}", "--log-level=debug", *options,
+        ]  # fmt: skip
+
+    def start(self) -> None:
+        self.process = self.box.start("server", *self.argv)
+        wait_until(self.is_ready, PATIENCE, f"the server is not ready: {self.box.log('server')}", pause=0.02)
+
+    def is_ready(self) -> bool:
+        try:
+            return self.ask("GET", "/readyz", token="").status == 200
+        except OSError:
+            return False
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def ask(self, method: str, path: str, body: object = None, token: str | None = None) -> Answer:
+        """Send a request; bytes go as they are, everything else as JSON."""
+        sent = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {self.token if token is None else token}"}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, sent, headers)
+            response = connection.getresponse()
+            text = response.read().decode()
+        finally:
+            connection.close()
+        is_json = (response.getheader("Content-Type") or "").startswith("application/json")
+        return Answer(response.status, json.loads(text) if is_json else {}, text)
+
+    def renew(self) -> None:
+        """Give operations other ids from now on, so that tests may share a server and still use plain names."""
+        self._prefix = secrets.token_hex(4)
+
+    def path(self, name: str) -> str:
+        return f"/v1/operations/{self._prefix}-{name}"
+
+    def order(self, name: str, **order: object) -> Answer:
+        return self.ask("PUT", self.path(name), order)
+
+    def cancel(self, name: str) -> Answer:
+        return self.ask("DELETE", self.path(name))
+
+    def operation(self, name: str) -> Manifest:
+        return self.ask("GET", self.path(name)).body
+
+    def ended(self, name: str) -> Manifest:
+        """Wait for an operation's end."""
+        wait_until(lambda: self.operation(name)["state"] in FINAL, PATIENCE * 2, f"{name} does not end", pause=0.02)
+        return self.operation(name)
+
+    def done(self, name: str, **order: object) -> Manifest:
+        answer = self.order(name, **order)
+        assert answer.status == 202, answer
+        return self.ended(name)
+
+    def status(self) -> Manifest:
+        return self.ask("GET", "/v1/status").body
+
+    def spooled(self) -> list[Path]:
+        return [path for path in self.box.inside(self.spool).rglob("*") if path.is_file()]
