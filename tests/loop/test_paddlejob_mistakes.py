@@ -190,13 +190,14 @@ def ports_of(api: Api, pod: str) -> list[Manifest]:
 async def test_a_manager_started_again_gives_nobody_the_ports_that_another_job_has(
     api: Api, managing: Managing
 ) -> None:
-    two_jobs = Settings(port_range=PortRange(40000, 40039))
-    for name in ("one", "two"):
+    names = [f"job-{number}" for number in range(6)]
+    just_enough = Settings(port_range=PortRange(40000, 40000 + 20 * len(names) - 1))
+    for name in names:
         api.put("paddlejobs", job(name, intranet="Host", ps=None, worker=role(1)))
-        async with managing(controllers(two_jobs)):
+        async with managing(controllers(just_enough)):
             await eventually(lambda: f"{name}-worker-0" in api.names("pods"))  # noqa: B023 asked at once
-    given = [ports_of(api, f"{name}-worker-0")[0]["hostPort"] for name in ("one", "two")]
-    assert sorted(given) == [40000, 40020]
+    given = [ports_of(api, f"{name}-worker-0")[0]["hostPort"] for name in names]
+    assert sorted(given) == [40000, 40020, 40040, 40060, 40080, 40100]
 
 
 async def test_jobs_of_every_namespace_are_looked_after_and_told_of_there(api: Api, managing: Managing) -> None:
