@@ -2,16 +2,20 @@
 
 import pytest
 
+from paddle_operator.api import crd
 from paddle_operator.api.manifest import Key, Manifest
+from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.desired.paddlejob.snapshot import PortRange, Settings
+from paddle_operator.kube.client import Client
+from support import embeddedapi
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.kubelet import Kubelet
-from support.managing import is_idle
+from support.managing import is_idle, managed
 from support.paddleapi import PODS, conditions, controllers, job, runs, stands, status, why
 from support.paddleworld import role
 
-from .conftest import Managing
+from .conftest import SETTINGS, Managing
 
 UNREADABLE = "Invalid: the job cannot be read: "
 
@@ -222,3 +226,15 @@ async def test_a_job_whose_name_somebody_else_uses_says_so_and_touches_nothing(a
         assert api.get("configmaps", "default", "demo") == theirs
         api.remove("configmaps", Key("default", "demo"))
         await eventually(lambda: api.names("pods") == PODS)
+
+
+async def test_where_there_are_no_sample_sets_at_all_jobs_without_data_run_and_others_say_what_they_wait_for() -> None:
+    """Waiting for a kind that nobody installed, the manager would look at no job at all."""
+    reference = {"name": "imagenet", "mountPath": "/mnt/imagenet"}
+    async with embeddedapi.running([crd.v1(PaddleJob)]) as api, Client(api.config, "tester", timeout=5.0) as client:
+        api.put("paddlejobs", job())
+        api.put("paddlejobs", job("data", sampleSetRef=reference))
+        async with managed(client, controllers(), SETTINGS):
+            await eventually(lambda: api.names("pods") == PODS)
+            waiting = "WaitingForData: there is no SampleSet imagenet in namespace default"
+            await eventually(lambda: why(api, "data") == waiting)
