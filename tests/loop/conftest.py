@@ -32,7 +32,7 @@ from support.faultproxy import FaultProxy
 from support.kubelet import Kubelet
 from support.managing import QUICKLY, managed
 from support.sampleloop import controllers, stands
-from support.samplemanifests import sample_set, secret
+from support.samplesets import sample_set, secret
 
 MARK = "example.org/applied"
 QUICK = Pace(watch_seconds=30, silence=1.0, settled=5.0, backoff=QUICKLY)

@@ -14,7 +14,7 @@ from support.cachecluster import CacheCluster
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.sampleloop import KINDS, SET, controllers, labelled, left, rests, stands, status, why
-from support.samplemanifests import sample_set, secret
+from support.samplesets import sample_set, secret
 
 from .conftest import Managing, is_ready
 

@@ -7,7 +7,7 @@ from support.cachecluster import CacheCluster
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.sampleloop import SET, controllers, labelled, left, status, why
-from support.samplemanifests import sample_set, secret
+from support.samplesets import sample_set, secret
 
 from .conftest import Managing, is_ready
 

@@ -14,7 +14,7 @@ from support.managing import managed
 from support.noting import Noting
 from support.paddleworld import role
 from support.sampleloop import SET, conditions, controllers, labelled, left, stands, why
-from support.samplemanifests import sample_set, secret
+from support.samplesets import sample_set, secret
 
 from .conftest import SETTINGS, Managing, is_ready
 

@@ -12,7 +12,7 @@ from paddle_operator.desired.sampleset.runtimes import Runtime, Standing, Word, 
 from paddle_operator.desired.sampleset.snapshot import SecretView, Settings, Snapshot
 from paddle_operator.desired.sampleset.status import written
 from paddle_operator.engines.juicefs.objects import JuiceFS
-from support.samplemanifests import sample_set
+from support.samplesets import sample_set
 
 NOON = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 IMAGE = "registry.example.com/paddle-operator:1"

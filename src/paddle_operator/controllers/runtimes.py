@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 BACKOFF = Backoff(first=0.5, longest=15.0)
 # Figures change all the time; that an operation began or ended is news.
 CALM = 10.0
+# For each server more: a set of a thousand has a large status, and always news.
+CROWD = 0.005
 # Three heartbeats.
 SILENCE = 30.0
 STREAM = aiohttp.ClientTimeout(total=None, sock_connect=5.0, sock_read=SILENCE)
@@ -149,7 +151,7 @@ class Runtimes:
         changed = server.report != report
         server.report, server.trouble, server.failures = report, "", 0
         if is_news or changed:
-            self._tell(sample_set, SETTLE if is_news else CALM)
+            self._tell(sample_set, (SETTLE if is_news else CALM) + CROWD * (len(self._servers[sample_set]) - 1))
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -14,7 +14,7 @@ from paddle_operator.desired.sampleset.plan import plan
 from paddle_operator.desired.sampleset.snapshot import Settings
 from paddle_operator.engines.operations import Operation, OperationState, Order, is_id
 from paddle_operator.engines.reports import Report
-from support.samplemanifests import sample_set
+from support.samplesets import sample_set
 from support.samplesnapshots import decoded, seen, server, word
 
 WATCHED = {

@@ -6,7 +6,7 @@ import pytest
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.controllers.secrets import Read, Values, decoded, view_of
-from support.samplemanifests import secret
+from support.samplesets import secret
 
 
 def test_values_are_read_without_the_line_end_that_echo_leaves() -> None:

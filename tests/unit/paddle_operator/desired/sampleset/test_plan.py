@@ -14,7 +14,7 @@ from paddle_operator.desired.sampleset.decision import Decision, Piece
 from paddle_operator.desired.sampleset.plan import plan
 from paddle_operator.desired.sampleset.runtimes import Runtime, Standing, Word
 from paddle_operator.desired.sampleset.snapshot import Snapshot
-from support.samplemanifests import SOURCE
+from support.samplesets import SOURCE
 from support.samplesnapshots import FINALIZER, NOON, SECRET, WHOLE, after, decoded, node, seen, server, word, work
 
 OWN = sampleset_node_label("default", "imagenet")
@@ -386,6 +386,12 @@ def test_fewer_partitions_wait_until_the_caches_given_up_are_empty() -> None:
     decision = plan(seen(of, server(0, word=word()), server(1, word=word(**{clear: work("clear")}))))
     assert replicas(decision) == 1
     assert replicas(plan(seen(of, server(0, word=word()), server(1, ready=False)))) == 1
+
+
+@pytest.mark.parametrize("sick", [server(0), server(0, ready=False), server(0, word=Word(mounted=False))])
+def test_a_sick_server_keeps_no_other_from_coming(sick: Runtime) -> None:
+    """The original asked all servers for figures before it changed their number."""
+    assert replicas(plan(seen(decoded(partitions=5), sick))) == 5
 
 
 def replicas(decision: Decision) -> int:

@@ -120,6 +120,7 @@ def test_the_server_has_no_power_over_its_node() -> None:
     spec = servers.pod_spec(seen())
     assert not {"hostNetwork", "hostPID", "hostIPC", "serviceAccountName"} & spec.keys()
     assert "privileged" not in str(spec)
+    assert "lifecycle" not in spec["containers"][0], "the original's emptied the cache whenever a server ended"
     assert servers.SECURITY["allowPrivilegeEscalation"] is False
 
 
