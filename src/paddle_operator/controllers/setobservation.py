@@ -5,24 +5,22 @@ from collections.abc import Iterable, Iterator
 
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, labels_of, uid_of
-from paddle_operator.api.samplejob import SampleJob, SampleJobPhase
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import World
-from paddle_operator.controllers.observation import NODES, PADDLE_JOBS, kind_of
-from paddle_operator.controllers.runtimes import Endpoint, Runtimes, Server
+from paddle_operator.controllers.observation import NODES
+from paddle_operator.controllers.runtimes import Endpoint, Runtimes
 from paddle_operator.controllers.secrets import SECRETS, Secrets, view_of
-from paddle_operator.desired.paddlejob.state import ENDED
+from paddle_operator.controllers.users import observe_users
+from paddle_operator.controllers.words import trouble_of, word_of
 from paddle_operator.desired.sampleset.decision import Piece
 from paddle_operator.desired.sampleset.naming import key_of_set, owns, runtime_name, volume_name
-from paddle_operator.desired.sampleset.runtimes import Runtime, Standing, Word, Work, partition_of, runtime
+from paddle_operator.desired.sampleset.runtimes import Runtime, partition_of, runtime
 from paddle_operator.desired.sampleset.servers import PORT, PORT_NAME, TOKEN_KEY
 from paddle_operator.desired.sampleset.snapshot import SecretView, Settings, Snapshot
 from paddle_operator.desired.sampleset.sources import secrets_of, volume_secret
-from paddle_operator.engines.operations import Operation
 from paddle_operator.engines.registry import engine_of
 from paddle_operator.kube.request import PODS, Kind
 
-SAMPLE_JOBS = kind_of(SampleJob)
 SET, LABELLED = "sampleset", "labelled"
 KINDS = {
     Piece.VOLUME: Kind("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False),
@@ -95,7 +93,7 @@ class Observer:
             stateful_set=stateful_set,
             runtimes={found.partition: found for found in self._runtimes(key, sample_set, pods)},
             nodes=_nodes(world, key, pods),
-            users=tuple(_users(world, key)),
+            users=tuple(observe_users(world, key, SET)),
         )
 
     async def _token(self, world: World, sample_set: SampleSet) -> str:
@@ -151,60 +149,3 @@ def _nodes(world: World, key: Key, pods: list[Manifest]) -> dict[str, Manifest]:
     labelled = {key_of(node).name: node for node in store.find(LABELLED, names.sampleset_node_label(*key))}
     used = {str(pod["spec"].get("nodeName") or "") for pod in pods}
     return labelled | {name: node for name in used if (node := store.get(Key("", name))) is not None}
-
-
-def _users(world: World, key: Key) -> Iterator[str]:
-    """Name the jobs that work on the data now; who only waits for it does not keep it from being deleted."""
-    for job in world.stores[PADDLE_JOBS].find(SET, str(key)):
-        status = job.get("status") or {}
-        roles = [status.get(role) or {} for role in ("ps", "worker", "heter")]
-        alive = any(role.get(state) for role in roles for state in ("pending", "starting", "running", "unknown"))
-        if status.get("phase") not in ENDED and alive:
-            yield f"PaddleJob {key_of(job).name}"
-    for job in world.stores[SAMPLE_JOBS].find(SET, str(key)):
-        status = job.get("status") or {}
-        begun = status.get("phase") == SampleJobPhase.RUNNING or bool(
-            status.get("phase") == SampleJobPhase.PENDING and status.get("jobName")
-        )
-        if begun and not (job.get("spec") or {}).get("schedule") and "deletionTimestamp" not in job["metadata"]:
-            yield f"SampleJob {key_of(job).name}"
-
-
-def trouble_of(server: Server | None) -> str:
-    if server is None or server.report is None or server.report.mounted:
-        return server.trouble if server else ""
-    return server.trouble or server.report.message
-
-
-def word_of(server: Server | None) -> Word | None:
-    """Give what a server said, in the words of a snapshot; an answer counts until the next report knows better."""
-    if server is None or server.report is None:
-        return None
-    report = server.report
-    answered = {name: found for name, found in server.answers.items() if found.state.is_final}
-    operations = answered | {found.id: found for found in report.operations}
-    return Word(
-        mounted=report.mounted,
-        data_bytes=report.data.bytes,
-        data_files=report.data.files,
-        cached_bytes=report.cache.used,
-        capacity_bytes=report.cache.capacity,
-        free_bytes=report.cache.free,
-        hits=report.cache.hits,
-        misses=report.cache.misses,
-        works={name: work_of(found) for name, found in operations.items()},
-    )
-
-
-def work_of(operation: Operation) -> Work:
-    return Work(
-        type=operation.type,
-        standing=Standing(operation.state.value),
-        message=operation.message,
-        lacks_keys=operation.needs_credentials,
-        began=operation.start_time,
-        ended=operation.end_time,
-        files=operation.progress.files,
-        total_files=operation.progress.total_files,
-        missing_files=operation.result.missing_files if operation.result else 0,
-    )
