@@ -1,11 +1,14 @@
-# `make image` builds it; by hand: `make wheels`, then any builder. Nothing is fetched but the base.
+# `make image` builds it; by hand: `make wheels juicefs`, then any builder. Nothing is fetched but the base.
 ARG BASE_IMAGE=python:3.11-slim
 FROM ${BASE_IMAGE}
 
-# Copied, not mounted: builders that use their layers again notice only what is copied. It leaves 2 MB of wheels behind;
-# a second stage without them would cost every rebuild more, since its layers are not kept.
-COPY dist/wheels /wheels
-RUN python3 -m venv /opt/paddle-operator \
+COPY dist/juicefs/juicefs /usr/local/bin/juicefs
+
+# The wheels, for several Pythons, are not in the image; the list of their hashes is, because builders that use their
+# layers again notice only what is copied.
+COPY dist/wheels/SHA256SUMS /opt/paddle-operator/
+RUN --mount=type=bind,source=dist/wheels,target=/wheels \
+    python3 -m venv /opt/paddle-operator \
     && /opt/paddle-operator/bin/pip install --no-cache-dir --no-index --find-links /wheels paddle-operator
 
 ENV PATH=/opt/paddle-operator/bin:$PATH PYTHONUNBUFFERED=1

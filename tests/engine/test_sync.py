@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from localkube.errors import LocalkubeError
 from localkube.waiting import wait_until
 from support.enginebox import AREA, Box, Bucket, Volume, made_box
 from support.runtimeprogram import RuntimeProgram
@@ -24,7 +25,7 @@ class Shop:
         self.box = box
         try:
             self.bucket = Bucket(box, ACCESS, SECRET)
-        except AssertionError as error:
+        except LocalkubeError as error:
             pytest.skip(f"NO S3 ENDPOINT HERE: {error}")
         self.bucket.fill(FILES)
         self.volume = Volume(box)

@@ -37,6 +37,7 @@ LABEL_SAMPLESET_NAMESPACE = "batch.paddlepaddle.org/sampleset-namespace"
 LABEL_SAMPLESET_UID = "batch.paddlepaddle.org/sampleset-uid"
 ANNOTATION_SECRET_VERSION = "batch.paddlepaddle.org/secret-version"  # noqa: S105  # a word, not a secret
 STORAGE_CLASS = "paddle-operator"
+CSI_DRIVER = "csi.juicefs.com"
 
 # Labels of a TFJob's or PyTorchJob's pods and services.
 LABEL_GROUP = "group-name"

@@ -2,6 +2,7 @@
 
 import click
 
+from paddle_operator.cli.csi import csi_node
 from paddle_operator.cli.manager import manager
 from paddle_operator.cli.manifests import manifests
 from paddle_operator.cli.plan import plan
@@ -15,6 +16,7 @@ def main() -> None:
     """Run distributed training on Kubernetes, with its data cached next to the workers."""
 
 
+main.add_command(csi_node)
 main.add_command(manager)
 main.add_command(manifests)
 main.add_command(plan)

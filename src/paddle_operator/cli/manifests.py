@@ -7,8 +7,11 @@ from paddle_operator.api import crd
 from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.api.names import MANAGER
 from paddle_operator.controllers import access, paddlejob
+from paddle_operator.desired.installation import csi
 from paddle_operator.desired.paddlejob.snapshot import Scheduling
 
+IMAGE = "paddle-operator:dev"
+NAMESPACE = "paddle-system"
 VERSIONS = {"v1": crd.v1, "v1beta1": crd.v1beta1}
 
 
@@ -38,7 +41,7 @@ def crds(version: str) -> None:
 
 
 @manifests.command()
-@click.option("--namespace", default="paddle-system", show_default=True, help="Where the manager runs.")
+@click.option("--namespace", default=NAMESPACE, show_default=True, help="Where the manager runs.")
 @click.option(
     "--scheduling",
     type=click.Choice([found.value for found in Scheduling]),
@@ -48,6 +51,18 @@ def crds(version: str) -> None:
 def rbac(namespace: str, scheduling: str) -> None:
     """Print the manager's account, and what it may do: what its controllers do, and nothing else."""
     show(access.account(Key(namespace, MANAGER), paddlejob.access(Scheduling(scheduling)), lease=MANAGER))
+
+
+@manifests.command("csi")
+@click.option("--image", default=IMAGE, show_default=True, help="The image with this program and JuiceFS in it.")
+@click.option("--namespace", default=NAMESPACE, show_default=True, help="Where the plugin's pods are.")
+@click.option(
+    "--kubelet-dir", default="/var/lib/kubelet", show_default=True, help="The kubelet's directory on the nodes."
+)
+@click.option("--inject/--no-inject", default=True, show_default=True, help="As of csi-node.")
+def csi_node(image: str, namespace: str, kubelet_dir: str, *, inject: bool) -> None:
+    """Print the CSI node plugin: for clusters without the JuiceFS CSI driver."""
+    show(csi.objects(csi.Settings(image, namespace, kubelet_dir, inject)))
 
 
 def show(objects: list[Manifest]) -> None:

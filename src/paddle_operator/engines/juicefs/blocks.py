@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 CHUNKS = re.compile(r"^ *chunks:\n(.*)", re.MULTILINE | re.DOTALL)
 SLICE = re.compile(r"^\t\d+:\t(\d+)\t(\d+)\t(\d+)\t(\d+)$", re.MULTILINE)
-LENGTH = re.compile(r"^ *length:\s.*?(\d+)(?: Bytes\))?$", re.MULTILINE)
 NAME = re.compile(r"(\d+)_(\d+)_(\d+)", re.ASCII)
 # The sizes that a volume's blocks may have; 0.14 does not tell which one it is.
 BLOCK_SIZES = tuple(1 << power for power in range(26, 15, -1))
@@ -51,11 +50,6 @@ def parse_slices(info: str) -> list[Slice]:
     table = CHUNKS.search(info)
     found = (Slice(*map(int, row)) for row in SLICE.findall(table[1])) if table else ()
     return [piece for piece in found if piece.id]
-
-
-def parse_length(info: str) -> int:
-    found = LENGTH.search(info)
-    return int(found[1]) if found else 0
 
 
 def blocks_of(piece: Slice, block_size: int) -> Iterator[Block]:

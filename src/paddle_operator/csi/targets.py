@@ -1,0 +1,46 @@
+"""Which places of pods a volume is mounted at, by what the kubelet wrote down."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from paddle_operator.api.names import CSI_DRIVER
+from paddle_operator.csi.namespaces import Namespace
+from paddle_operator.csi.places import Places
+
+WRITTEN = "*/volumes/kubernetes.io~csi/*/vol_data.json"
+SUBPATHS = "volume-subpaths"
+
+
+class VolumeData(msgspec.Struct, frozen=True):
+    """What the kubelet keeps beside each place, as far as it matters here."""
+
+    driver: str = msgspec.field(name="driverName", default="")
+    handle: str = msgspec.field(name="volumeHandle", default="")
+
+
+@dataclass(frozen=True)
+class Targets:
+    node: Namespace
+    places: Places
+
+    def of(self, handle: str) -> list[Path]:
+        """Give the places of a volume, whether something is mounted there or not."""
+        return self.node.run(lambda: [place for place in self._places() if _written(place) == (CSI_DRIVER, handle)])
+
+    def _places(self) -> list[Path]:
+        return [written.parent / "mount" for written in sorted(self.places.pods.glob(WRITTEN))]
+
+    def is_subpath(self, place: Path) -> bool:
+        """Tell whether the kubelet mounts a part of a volume there, for one container."""
+        inside = place.is_relative_to(self.places.pods)
+        return inside and SUBPATHS in place.relative_to(self.places.pods).parts[1:2]
+
+
+def _written(place: Path) -> tuple[str, str]:
+    try:
+        data = msgspec.json.decode(place.with_name("vol_data.json").read_bytes(), type=VolumeData)
+    except (OSError, msgspec.DecodeError):
+        return "", ""  # gone meanwhile, or not written to its end
+    return data.driver, data.handle
