@@ -1,7 +1,8 @@
 """What is seen of a SampleSet and around it: in the caches, in its Secrets, and in its servers' reports."""
 
+import contextlib
 import secrets as randomness
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, labels_of, uid_of
@@ -13,12 +14,20 @@ from paddle_operator.controllers.secrets import SECRETS, Secrets, view_of
 from paddle_operator.controllers.users import observe_users
 from paddle_operator.controllers.words import trouble_of, word_of
 from paddle_operator.desired.sampleset.decision import Piece
-from paddle_operator.desired.sampleset.naming import key_of_set, owns, runtime_name, volume_name
+from paddle_operator.desired.sampleset.naming import (
+    is_of_original,
+    key_of_set,
+    owns,
+    runtime_name,
+    service_name,
+    volume_name,
+)
 from paddle_operator.desired.sampleset.runtimes import Runtime, partition_of, runtime
 from paddle_operator.desired.sampleset.servers import PORT, PORT_NAME, TOKEN_KEY
 from paddle_operator.desired.sampleset.snapshot import SecretView, Settings, Snapshot
 from paddle_operator.desired.sampleset.sources import secrets_of, volume_secret
 from paddle_operator.engines.registry import engine_of
+from paddle_operator.kube import errors
 from paddle_operator.kube.request import PODS, Kind
 
 SET, LABELLED = "sampleset", "labelled"
@@ -80,6 +89,8 @@ class Observer:
         stateful_set = self._own(world, sample_set, Piece.STATEFUL_SET, runtime_name(sample_set))
         pods = list(_pods(world, sample_set, stateful_set))
         self.runtimes.follow(key, _endpoints(pods, token) if token else {})
+        ends = sample_set.metadata.deletion_timestamp is not None
+        originals = await observe_originals(world, sample_set) if ends else {}
         return Snapshot(
             sample_set=sample_set,
             now=world.now().replace(microsecond=0),
@@ -92,7 +103,8 @@ class Observer:
             claim=self._own(world, sample_set, Piece.CLAIM, sample_set.metadata.name),
             stateful_set=stateful_set,
             runtimes={found.partition: found for found in self._runtimes(key, sample_set, pods)},
-            nodes=_nodes(world, key, pods),
+            nodes=_nodes(world, key, pods, originals),
+            originals=originals,
             users=tuple(observe_users(world, key, SET)),
         )
 
@@ -123,6 +135,25 @@ class Observer:
                 yield runtime(pod, partition, word_of(server), trouble_of(server))
 
 
+async def observe_originals(world: World, sample_set: SampleSet) -> dict[str, Manifest]:
+    """Ask for what the original operator made for the set; it has none of the labels that are watched."""
+    named = {
+        Piece.STATEFUL_SET: runtime_name(sample_set),
+        Piece.SERVICE: service_name(sample_set),
+        Piece.CLAIM: sample_set.metadata.name,
+        Piece.VOLUME: sample_set.metadata.name,
+    }
+    found = {}
+    for piece, name in named.items():
+        kind = KINDS[piece]
+        key = Key(sample_set.metadata.namespace if kind.namespaced else "", name)
+        with contextlib.suppress(errors.NotFoundError):
+            manifest = await world.client.get(kind, key)
+            if is_of_original(sample_set, manifest):
+                found[piece.value] = manifest
+    return found
+
+
 def _pods(world: World, sample_set: SampleSet, stateful_set: Manifest | None) -> Iterator[Manifest]:
     """Give the pods of the set's own StatefulSet: anybody can put its label on another."""
     for pod in world.stores[PODS].find(SET, str(key_of_set(sample_set))):
@@ -144,8 +175,9 @@ def _url(pod: Manifest) -> str:
     return f"http://{f'[{address}]' if ':' in address else address}:{port}" if address else ""
 
 
-def _nodes(world: World, key: Key, pods: list[Manifest]) -> dict[str, Manifest]:
+def _nodes(world: World, key: Key, pods: list[Manifest], originals: Mapping[str, Manifest]) -> dict[str, Manifest]:
     store = world.stores[NODES]
-    labelled = {key_of(node).name: node for node in store.find(LABELLED, names.sampleset_node_label(*key))}
+    labels = [names.sampleset_node_label(*key), *([names.sampleset_label(key.name)] if originals else [])]
+    labelled = {key_of(node).name: node for label in labels for node in store.find(LABELLED, label)}
     used = {str(pod["spec"].get("nodeName") or "") for pod in pods}
     return labelled | {name: node for name in used if (node := store.get(Key("", name))) is not None}
