@@ -1,6 +1,7 @@
 """Warm-ups on a real JuiceFS: Succeeded means that every block is in the cache."""
 
 import os
+import random
 import shutil
 from pathlib import Path
 
@@ -48,14 +49,32 @@ def test_a_warmup_fails_and_names_the_files_whose_objects_are_missing(volume: Vo
     assert "4 of 40 files are not wholly cached" in done["message"]
 
 
-def test_a_block_that_was_cut_in_the_cache_is_never_taken_for_whole(volume: Volume, server: RuntimeProgram) -> None:
+def test_a_block_that_was_cut_in_the_cache_is_brought_anew(volume: Volume, server: RuntimeProgram) -> None:
     filled(volume)
     assert server.done("first", type="warmup")["state"] == "Succeeded"
     for block in volume.blocks()[:5]:
         os.truncate(block, 10)
+    assert server.done("second", type="warmup")["state"] == "Succeeded"
+    assert min(path.stat().st_size for path in volume.blocks() if path.name.endswith(f"_{SIZE}")) >= SIZE
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_reported_missing_is_what_is_missing(volume: Volume, server: RuntimeProgram, seed: int) -> None:
+    """Objects and blocks are removed and cut at random, before a second warm-up."""
+    chance = random.Random(seed)  # noqa: S311 a test's dice
+    files = filled(volume, 30)
+    assert server.done("first", type="warmup")["state"] == "Succeeded"
+    blocks = {path.name: path for path in volume.blocks()}
+    stored = {name: object_of(volume, content) for name, content in files.items()}
+    for name in chance.sample(sorted(files), chance.randint(1, 6)):
+        places = [stored[name], blocks[stored[name].name]]
+        for place in chance.choice([places[:1], places[1:], places]):
+            place.unlink() if chance.random() < 0.5 else os.truncate(place, chance.randrange(SIZE))
     done = server.done("second", type="warmup")
-    whole = all(path.stat().st_size >= SIZE for path in volume.blocks() if path.name.endswith(f"_{SIZE}"))
-    assert (done["state"] == "Succeeded") == whole
+    cached = {path.name for path in volume.blocks() if path.stat().st_size >= SIZE}
+    missing = sorted(name for name, path in stored.items() if path.name not in cached)
+    assert sorted((done["result"] or {}).get("missing", [])) == missing
+    assert (done["state"] == "Succeeded") == (missing == [])
 
 
 def test_a_cache_without_room_fails_the_warmup(box: Box) -> None:

@@ -1,5 +1,6 @@
 """A place of its own for a real JuiceFS: a mount namespace with a file system in memory, which goes with it."""
 
+import contextlib
 import os
 import shutil
 import socket
@@ -26,13 +27,12 @@ class Box:
         self.directory = directory
         self._programs: list[subprocess.Popen[bytes]] = []
         self._holder = subprocess.Popen(["unshare", "--mount", "--propagation=private", "sleep", "infinity"])
+
+    def furnish(self) -> None:
+        """Have a namespace with a file system in memory, and the program on its PATH: a wheel's are not executable."""
         ours, its = (Path(f"/proc/{process}/ns/mnt") for process in ("self", self._holder.pid))
         wait_until(lambda: its.readlink() != ours.readlink(), PATIENCE, "the box has no namespace of its own")
         self.run("mount", "-t", "tmpfs", "box", str(AREA))
-        self._program()
-
-    def _program(self) -> None:
-        """Have the program on the box's PATH."""
         binaries = self.inside(AREA / "bin")
         binaries.mkdir()
         shutil.copyfile(juicefs.PROGRAM, binaries / "juicefs")
@@ -85,12 +85,16 @@ class Box:
         self._holder.wait()
 
 
+@contextlib.contextmanager
 def made_box(directory: Path) -> Iterator[Box]:
     """Make a box for as long as it is needed, or skip the test and say why."""
     juicefs.require()
     made = Box(directory)
-    yield made
-    made.close()
+    try:
+        made.furnish()
+        yield made
+    finally:
+        made.close()
 
 
 class Volume:

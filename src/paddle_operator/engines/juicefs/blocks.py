@@ -60,6 +60,6 @@ def blocks_of(piece: Slice, block_size: int) -> Iterator[Block]:
         yield Block(piece.id, number, min(block_size, piece.size - number * block_size))
 
 
-def first_blocks(piece: Slice) -> dict[int, Block]:
-    """Give what the first block would be called for each size that blocks may have."""
-    return {size: Block(piece.id, 0, min(size, piece.size)) for size in BLOCK_SIZES}
+def first_blocks(piece: Slice) -> list[Block]:
+    """Give what the first block can be called, the largest first."""
+    return [Block(piece.id, 0, size) for size in sorted({min(size, piece.size) for size in BLOCK_SIZES}, reverse=True)]

@@ -37,6 +37,13 @@ def test_a_block_is_present_only_whole(tmp_path: Path, size: int, present: bool)
     assert not cachefiles.is_present((tmp_path / UUID / "raw",), Block(2, 0, 5))
 
 
+def test_a_cut_block_is_discarded_and_a_whole_one_kept(tmp_path: Path) -> None:
+    cut, whole = block(tmp_path, UUID, "1_0_5", 3), block(tmp_path, UUID, "2_0_5", 9)
+    for number in (1, 2, 3):
+        cachefiles.discard_cut((tmp_path / UUID / "raw",), Block(number, 0, 5))
+    assert (cut.exists(), whole.exists()) == (False, True)
+
+
 def test_the_inventory_follows_what_comes_and_goes(tmp_path: Path) -> None:
     inventory, trees = Inventory(), (tmp_path / UUID / "raw",)
     assert inventory.count(trees) == Holding()

@@ -57,9 +57,11 @@ def tree(root: Path) -> None:
 
 def test_files_come_in_one_order_and_links_are_not_followed(tmp_path: Path) -> None:
     tree(tmp_path)
-    assert list(places.files(tmp_path, PurePosixPath())) == ["top", "a/x/deep", "b/1", "b/2"]
-    assert list(places.files(tmp_path, PurePosixPath("b"))) == ["b/1", "b/2"]
-    assert list(places.files(tmp_path, PurePosixPath("b/2"))) == ["b/2"]
+    found = list(places.files(tmp_path, PurePosixPath()))
+    assert [file.path for file in found] == ["top", "a/x/deep", "b/1", "b/2"]
+    assert [file.inode for file in found] == [(tmp_path / file.path).stat().st_ino for file in found]
+    assert [file.path for file in places.files(tmp_path, PurePosixPath("b"))] == ["b/1", "b/2"]
+    assert [file.path for file in places.files(tmp_path, PurePosixPath("b/2"))] == ["b/2"]
     with pytest.raises(FileNotFoundError):
         list(places.files(tmp_path, PurePosixPath("nothing")))
 
