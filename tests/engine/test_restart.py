@@ -19,7 +19,9 @@ def test_a_stopped_server_ends_well_and_its_successor_goes_on(box: Box) -> None:
         volume.write(f"train/{number}", os.urandom(5000))
     volume.empty_cache()
     server.order("warm", type="warmup")
-    assert server.stop() == 0
+    with server.watching() as response:
+        assert response.readline()
+        assert server.stop() == 0
     server.start()
     assert server.ended("warm")["state"] == "Succeeded"
     assert "Traceback" not in box.log("server")

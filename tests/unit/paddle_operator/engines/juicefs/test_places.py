@@ -62,7 +62,7 @@ def test_files_come_in_one_order_and_links_are_not_followed(tmp_path: Path) -> N
     assert [file.inode for file in found] == [(tmp_path / file.path).stat().st_ino for file in found]
     assert [file.path for file in places.files(tmp_path, PurePosixPath("b"))] == ["b/1", "b/2"]
     assert [file.path for file in places.files(tmp_path, PurePosixPath("b/2"))] == ["b/2"]
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(PlaceError, match="there is no 'nothing' in the data set"):
         list(places.files(tmp_path, PurePosixPath("nothing")))
 
 
