@@ -119,7 +119,8 @@ def test_a_plugin_that_is_taken_away_leaves_no_process_and_is_forgotten(
 ) -> None:
     uninstall(plugin, operator_image)
     wait_until(lambda: not registered(plugin), MANY, "the kubelets still know the driver")
+    wait_until(lambda: not plugin.items("pods"), MANY, "pods of the plugin are left")
     for node in kube.nodes:
         assert "juicefs" not in node.control.run_inside(["cat", "/proc/1/mounts"])
-        left = node.control.run_inside(["find", "/run", "/var/lib/kubelet", "/sys/fs/cgroup", "-name", "*juicefs*"])
-        assert left == ""
+        places = ["/run", "/var/lib/kubelet/plugins", "/var/lib/kubelet/plugins_registry", "/sys/fs/cgroup"]
+        assert node.control.run_inside(["find", *places, "-maxdepth", "2", "-name", "*juicefs*"]) == ""

@@ -9,13 +9,16 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import grpc
 import pytest
 
 from localkube.waiting import wait_until
+from paddle_operator.csi import mounttable
 from paddle_operator.csi.messages import NodeGetVolumeStatsRequest, NodeGetVolumeStatsResponse, Unit, VolumeCondition
+from paddle_operator.csi.namespaces import Namespace
 from support import csinode, juicefs
 from support.csinode import Container, Node
 from support.juicefs import Redis
@@ -382,3 +385,26 @@ def test_a_plugin_that_stops_on_a_node_without_volumes_leaves_nothing_there(node
     assert node.stop_plugin() == 0
     assert not node.places.plugin.exists()
     assert node.layers(node.places.state) == []
+
+
+def test_a_volume_that_was_mended_is_let_go_of_while_another_is_in_use(node: Node, volume: Volume) -> None:
+    """A client has a view of the node's mounts, in which nothing may be mended: it would hold the volume for ever."""
+    other = Volume(volume.redis, volume.directory, next(NUMBERS))
+    node.publish("b", other.handle, other.secret())
+    first = node.container(node.publish("a", volume.handle, volume.secret()))
+    node.publish("c", other.handle, other.secret())
+    first.write("hello", "there")
+    for handle in (volume.handle, other.handle, volume.handle):
+        node.kill_client(handle)
+        wait_until(partial(node.is_served, handle), 20, "the client is not back")
+    mended(first, "hello", "there")
+    (client,) = node.clients(other.handle)
+    view = mounttable.layers(Namespace(client).mounts(), node.target("b", other.handle))
+    assert len(view) == len(node.layers(node.target("b", other.handle)))
+    first.end()
+    node.unpublish("a", volume.handle)
+    wait_until(lambda: not node.clients(volume.handle), 10, "the client stays")
+    assert node.clients(other.handle)
+    for pod in ("b", "c"):
+        node.unpublish(pod, other.handle)
+    wait_until(lambda: not node.clients(other.handle), 10, "the other client stays")

@@ -46,12 +46,19 @@ class Clients:
         try:
             self._format(volume)
             mounted = self._mount(volume)
-            self._check_name(volume, mounted)
+            self.check(volume, mounted)
         except (RefusedError, OSError):
             self.stop(volume.directory)
             raise
-        self.node.run(lambda: syscalls.make_private(mounted.place))
         return mounted
+
+    def check(self, volume: Volume, mounted: Mount) -> None:
+        """See that this is the volume that was meant: a metadata engine holds one, whatever it is called."""
+        name = mounted.source.removeprefix(SOURCE)
+        if mounted.kind != JUICEFS or name != volume.name:
+            words = f"the metadata engine in metaurl holds the volume {name!r}, not {volume.name!r}: correct the secret"
+            raise RefusedError(Code.INVALID, words)
+        self.node.run(lambda: syscalls.make_private(mounted.place))  # copies must not see what is put on one of them
 
     def stop(self, directory: str) -> None:
         """Take the mount away: its client ends by itself with the last copy."""
@@ -91,15 +98,8 @@ class Clients:
                 raise refusal("mount", volume, self._last_words(volume), "it took too long")
             time.sleep(PAUSE)
         threading.Thread(target=process.wait, name=f"client-{process.pid}", daemon=True).start()
-        LOG.info("mounted volume=%s process=%d device=%s", volume.handle, process.pid, found[-1].device)
+        LOG.info("mounted volume=%r process=%d device=%s", volume.handle, process.pid, found[-1].device)
         return found[-1]
-
-    def _check_name(self, volume: Volume, mounted: Mount) -> None:
-        """Compare what was mounted with what was meant: a metadata engine holds one volume, whatever it is called."""
-        name = mounted.source.removeprefix(SOURCE)
-        if mounted.kind != JUICEFS or name != volume.name:
-            words = f"the metadata engine in metaurl holds the volume {name!r}, not {volume.name!r}: correct the secret"
-            raise RefusedError(Code.INVALID, words)
 
     def _begin(self, invocation: Invocation, volume: Volume) -> "subprocess.Popen[bytes]":
         """Start it in the node, in a session and control groups of its own, with what is secret in its environment."""
