@@ -8,8 +8,8 @@ IMAGE_PYTHONS := 3.11 3.12 3.13
 PARALLEL := --numprocesses auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-cluster test test-unit test-cluster check check-style check-types check-imports \
-	check-generated format lock manifests wheels juicefs image clean ready prepared
+.PHONY: help quickstart quickstart-cluster test test-unit test-engine test-cluster check check-style check-types \
+	check-imports check-generated format lock manifests wheels juicefs redis image clean ready prepared
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' Makefile
@@ -24,8 +24,11 @@ test: prepared ## Run every test; those that need Kubernetes skip, and say why, 
 	$(BIN)/pytest -m 'not cluster' $(PARALLEL) $(ARGS)
 	$(BIN)/pytest -m cluster $(ARGS)
 
-test-unit: ready ## Run the tests that need no Kubernetes: a minute
-	$(BIN)/pytest -m 'not cluster' $(PARALLEL) $(ARGS)
+test-unit: ready ## Run the tests that need nothing but Python: a minute
+	$(BIN)/pytest -m 'not cluster and not engine' $(PARALLEL) $(ARGS)
+
+test-engine: ready redis juicefs ## Run the tests that mount a real JuiceFS
+	$(BIN)/pytest -m engine $(PARALLEL) $(ARGS)
 
 test-cluster: prepared ## Run the tests that need the real Kubernetes
 	$(BIN)/pytest -m cluster $(ARGS)
@@ -72,5 +75,9 @@ ready:
 	@tools/bootstrap
 
 # It ends with 3 where Kubernetes cannot be had, and has then said why.
-prepared: ready
+prepared: ready redis juicefs
 	$(BIN)/localkube prepare || [ $$? -eq 3 ]
+
+# Tests that mount keep JuiceFS' metadata in it; where it cannot be installed they skip, and say so.
+redis:
+	@tools/redis

@@ -6,7 +6,7 @@ import pytest
 
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl, Manifest
-from support import samplesets
+from support import preparedsets
 from support.manifests import changed, circulating
 from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
 from support.workloads import TESTBOX
@@ -15,18 +15,18 @@ CACHED_ON = {"imagenet-runtime-0": "node-2", "imagenet-runtime-1": "node-1"}
 
 
 @pytest.fixture
-def cached(kube: Cluster) -> Iterator[None]:
+def cached(kube: Cluster, namespace: Kubectl) -> Iterator[None]:
     """Label the nodes as the cache of two partitions does."""
     kubectl = Kubectl.of(kube)
-    samplesets.label(kubectl, "imagenet", CACHED_ON)
+    preparedsets.label(kubectl, namespace.namespace, "imagenet", CACHED_ON)
     yield
-    samplesets.unlabel(kubectl, "imagenet")
+    preparedsets.unlabel(kubectl, namespace.namespace, "imagenet")
 
 
 @pytest.fixture
 def claim(namespace: Kubectl) -> Iterator[None]:
     volume = f"imagenet-{namespace.namespace}"
-    namespace.apply(*samplesets.storage("imagenet", volume))
+    namespace.apply(*preparedsets.storage("imagenet", volume))
     yield
     namespace.run("delete", "pv", volume, "--wait=false")
 
@@ -48,11 +48,11 @@ def test_jobs_wait_for_their_data_and_run_next_to_it(namespace: Kubectl, jobs: J
     jobs.until("Failed", "impatient")
     assert jobs.why("impatient", "Failed").startswith("SampleSetTimeout: there is no SampleSet imagenet in namespace ")
     namespace.apply(changed(circulating("SampleSet/imagenet"), {"spec.partitions": 2}))
-    samplesets.stand(namespace, "imagenet", "Syncing")
+    preparedsets.stand(namespace, "imagenet", "Syncing")
     waits = "WaitingForData: SampleSet imagenet is not Ready yet, it is Syncing"
     jobs.eventually(lambda: jobs.why("train", "DataReady") == waits, "the wait is not told of")
     assert (jobs.why("train"), jobs.pods()) == (waits, {})
-    samplesets.stand(namespace, "imagenet", "Ready")
+    preparedsets.stand(namespace, "imagenet", "Ready")
     jobs.until("Running", "ps-demo", "train")
     nodes = {name: pod["spec"]["nodeName"] for name, pod in jobs.pods().items()}
     assert nodes["ps-demo-worker-0"] == nodes["train-worker-0"] == "node-2"

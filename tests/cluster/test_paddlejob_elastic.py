@@ -3,42 +3,27 @@
 import json
 
 from localkube.kubectl import Kubectl, Manifest
-from support import workloads
-from support.paddlejobs import Jobs, paddle_job
+from support.examples import documents, example, on_image, trainings
+from support.manifests import changed
+from support.paddlejobs import Jobs
+from support.workloads import TESTBOX
 
 from .conftest import Begin
 
 # Where a node of localkube has the programs that the cluster itself is made of.
 PROGRAMS = "/opt/localkube/bin"
-PROGRAM = ("python3", "-m", "paddle.distributed.launch", "/opt/paddlebox/elastic.py")
 PATIENCE = 120.0
 
 
-def etcd() -> Manifest:
-    urls = ("--listen-client-urls=http://0.0.0.0:2379", "--advertise-client-urls=http://etcd:2379")
-    spec = workloads.pod_spec(f"{PROGRAMS}/etcd", "--data-dir=/tmp/etcd", "--unsafe-no-fsync", *urls)
-    spec["volumes"] = [{"name": "programs", "hostPath": {"path": PROGRAMS}}]
-    spec["containers"][0] |= {
-        "volumeMounts": [{"name": "programs", "mountPath": PROGRAMS, "readOnly": True}],
-        "readinessProbe": {"tcpSocket": {"port": 2379}, "periodSeconds": 1},
-    }
-    return workloads.pod("etcd", spec)
-
-
-def workers(image: str, replicas: int) -> Manifest:
-    """Give workers whose program goes on where it was, also in another container of the pod."""
-    spec = workloads.pod_spec(*PROGRAM)
-    spec["volumes"] = [{"name": "state", "emptyDir": {}}]
-    spec["containers"][0] |= {
-        "image": image,
-        "volumeMounts": [{"name": "state", "mountPath": "/state"}],
-        "env": [
-            {"name": "CHECKPOINT", "value": "/state/checkpoint"},
-            {"name": "STEPS", "value": "100000"},
-            {"name": "PADDLE_ELASTIC_TIMEOUT", "value": "8"},
-        ],
-    }
-    return {"replicas": replicas, "requests": 2, "limits": 3, "template": {"spec": spec}}
+def etcd() -> tuple[Manifest, Manifest]:
+    """Give the example's etcd, with the program of the node in the place of an image."""
+    service, deployment = documents("etcd.yaml")
+    spec = deployment["spec"]["template"]["spec"]
+    mounts = [*spec["containers"][0]["volumeMounts"], {"name": "programs", "mountPath": PROGRAMS, "readOnly": True}]
+    container = {"image": TESTBOX, "command": [f"{PROGRAMS}/etcd"], "volumeMounts": mounts}
+    changes = {f"spec.template.spec.containers.0.{field}": value for field, value in container.items()}
+    changes["spec.template.spec.volumes"] = [*spec["volumes"], {"name": "programs", "hostPath": {"path": PROGRAMS}}]
+    return service, changed(deployment, changes)
 
 
 class Training:
@@ -65,11 +50,11 @@ class Training:
 
 
 def test_workers_come_and_go_while_the_job_trains(namespace: Kubectl, paddlebox: str, begin: Begin) -> None:
-    namespace.apply(etcd(), workloads.service("etcd", "etcd", 2379, clusterIP="None"))
-    namespace.wait("condition=Ready", "pod/etcd")
-    begin(f"--etcd-server=etcd.{namespace.namespace}.svc:2379")
+    namespace.apply(trainings(), *etcd())
+    namespace.rolled_out("deployment/paddle-elastic-etcd")
+    begin(f"--etcd-server=paddle-elastic-etcd.{namespace.namespace}.svc:2379")
     jobs = Jobs(namespace)
-    jobs.submit(paddle_job("elastic", elastic=1, worker=workers(paddlebox, 2), cleanPodPolicy="Never"))
+    jobs.submit(on_image(example("elastic"), paddlebox))
     jobs.until("Running", "elastic")
     training = Training(jobs)
     assert training.goes_on_with(2)["step"] == 0
@@ -80,7 +65,7 @@ def test_workers_come_and_go_while_the_job_trains(namespace: Kubectl, paddlebox:
     assert first < jobs.uids("elastic")
     jobs.edit("elastic", worker={"replicas": 2})
     assert training.goes_on_with(2)["step"] > grown["step"]
-    namespace.execute("elastic-worker-1", "touch", "/tmp/end")
+    namespace.execute("elastic-worker-1", "touch", "/state/end")
     jobs.until("Completed", "elastic")
     assert jobs.uids("elastic") == first, "those that stayed were made anew"
     assert training.events()[-1]["event"] == "done"

@@ -8,49 +8,42 @@ import pytest
 
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl, Manifest
-from support import paddlebox as image
-from support import samplesets, workloads
+from support import preparedsets, workloads
+from support.examples import example, on_image, trainings
 from support.managerprogram import ManagerProgram
 from support.manifests import changed, circulating
-from support.paddlejobs import Jobs, paddle_job
+from support.paddlejobs import Jobs
 
-PROGRAMS = "/opt/paddlebox"
-LAUNCHER = ("python3", "-m", "paddle.distributed.launch")
-WIDE_AND_DEEP = ("python3", f"{PROGRAMS}/wide_and_deep.py")
-# What says that it needs CPU alone is told so, and can do without Paddle's launcher.
-ON_CPU = {"requests": {"cpu": "100m", "memory": "300Mi"}}
+CONTAINER = "spec.{}.template.spec.containers.0"
+WIDE_AND_DEEP = "/trainings/wide_and_deep.py"
 PATIENCE = 240.0
 
 
-def training(replicas: int, *command: str, **spec: object) -> Manifest:
-    template = {**workloads.pod_spec(*command), **spec}
-    template["containers"][0] |= {"image": image.IMAGE, "resources": ON_CPU}
-    return {"replicas": replicas, "template": {"metadata": {"labels": {"app": "training"}}, "spec": template}}
+def two_apart() -> Manifest:
+    """Give the example of two workers, on two nodes."""
+    template = {"metadata": {"labels": {"app": "two"}}, "spec.affinity": workloads.one_per_node("two")}
+    changes = {f"spec.worker.template.{path}": value for path, value in template.items()}
+    return changed(example("collective"), {"metadata.name": "two", **changes})
 
 
-def seeds_demo() -> Manifest:
-    """Give the demo of the documents, with a program in the place of nginx."""
+def four_by_themselves() -> Manifest:
+    """Give the same training without Paddle's launcher, which would find out what there is to compute on."""
+    command = {CONTAINER.format("worker") + ".command": ["python3", "/trainings/collective.py"]}
+    return changed(example("collective"), {"metadata.name": "four", "spec.worker.replicas": 4, **command})
+
+
+def demo_of_the_documents() -> Manifest:
+    """Give the demo with a training in the place of nginx, which trusts that its server listens when it starts."""
+    model = example("wide-and-deep")
     changes: Manifest = {"spec.cleanPodPolicy": "Never"}
     for role in ("ps", "worker"):
-        container = f"spec.{role}.template.spec.containers.0"
-        changes |= {f"{container}.image": image.IMAGE, f"{container}.command": [*WIDE_AND_DEEP, "--trusting"]}
+        template = model["spec"][role]["template"]["spec"]
+        container = {**template["containers"][0], "name": "sample", "command": ["python3", WIDE_AND_DEEP, "--trusting"]}
+        changes |= {CONTAINER.format(role): container, f"spec.{role}.template.spec.volumes": template["volumes"]}
     return changed(circulating("PaddleJob/ps-demo"), changes)
 
 
-APART = {"affinity": workloads.one_per_node("training")}
-JOBS = (
-    paddle_job("two", worker=training(2, *LAUNCHER, f"{PROGRAMS}/collective.py", **APART), cleanPodPolicy="Never"),
-    paddle_job("four", worker=training(4, "python3", f"{PROGRAMS}/collective.py"), cleanPodPolicy="Never"),
-    paddle_job("single", worker=training(1, "python3", f"{PROGRAMS}/single.py"), cleanPodPolicy="Never"),
-    paddle_job(
-        "wide-and-deep",
-        ps=training(2, *WIDE_AND_DEEP),
-        worker=training(2, *WIDE_AND_DEEP),
-        withGloo=1,
-        cleanPodPolicy="Never",
-    ),
-    seeds_demo(),
-)
+JOBS = (example("single"), two_apart(), four_by_themselves(), example("wide-and-deep"), demo_of_the_documents())
 
 
 @pytest.fixture(scope="module")
@@ -62,19 +55,19 @@ def jobs(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Jobs]:
     """Have all trainings under way in one namespace, with one manager."""
-    assert paddlebox == image.IMAGE
     kubectl = Kubectl.of(kube, f"training-{secrets.token_hex(3)}")
     kubectl.run("create", "namespace", kubectl.namespace)
     log = tmp_path_factory.mktemp("training") / "manager.log"
     words = ("--controllers=paddlejob", f"--init-image={operator_image}")
     manager = ManagerProgram(kube.paths.kubeconfig, kubectl.namespace, log, *words)
     manager.start()
-    samplesets.label(kinds_served, "imagenet", {"imagenet-runtime-0": "node-2"})
-    kubectl.apply(*samplesets.storage("imagenet", kubectl.namespace), circulating("SampleSet/imagenet"), *JOBS)
-    samplesets.stand(kubectl, "imagenet", "Ready")
+    preparedsets.label(kinds_served, kubectl.namespace, "imagenet", {"imagenet-runtime-0": "node-2"})
+    kubectl.apply(trainings(), *preparedsets.storage("imagenet", kubectl.namespace), circulating("SampleSet/imagenet"))
+    preparedsets.stand(kubectl, "imagenet", "Ready")
+    kubectl.apply(*(on_image(job, paddlebox) for job in JOBS))
     yield Jobs(kubectl)
     manager.kill()
-    samplesets.unlabel(kinds_served, "imagenet")
+    preparedsets.unlabel(kinds_served, kubectl.namespace, "imagenet")
     kubectl.run("delete", "pv", kubectl.namespace, "--wait=false")
     kubectl.run("delete", "namespace", kubectl.namespace, "--wait=false")
 

@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Have what most tests share: starting it takes longer than they do."""
-    for box in made_box(tmp_path_factory.mktemp("world")):
+    with made_box(tmp_path_factory.mktemp("world")) as box:
         volume = Volume(box)
         server = RuntimeProgram(box, volume)
         server.start()
@@ -48,4 +48,5 @@ def server(world: World) -> RuntimeProgram:
 @pytest.fixture
 def box(tmp_path: Path) -> Iterator[Box]:
     """Give a place of the test's own, to break things in."""
-    yield from made_box(tmp_path)
+    with made_box(tmp_path) as made:
+        yield made

@@ -2,7 +2,6 @@
 
 import os
 
-from paddle_operator.api.manifest import Manifest
 from support.enginebox import Box, Volume
 from support.runtimeprogram import RuntimeProgram
 
@@ -32,7 +31,7 @@ def test_what_is_ordered_survives_every_kill(box: Box) -> None:
         volume.write(f"train/{number}", os.urandom(5000))
         volume.write(f"old/{number}", b"x")
     volume.empty_cache()
-    orders: dict[str, Manifest] = {
+    orders: dict[str, dict[str, object]] = {
         "warm": {"type": "warmup"}, "remove": {"type": "rmr", "paths": ["old"]}, "clear": {"type": "clear"},
         "again": {"type": "warmup", "paths": ["train"]},
     }  # fmt: skip

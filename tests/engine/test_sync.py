@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from localkube.errors import LocalkubeError
 from localkube.waiting import wait_until
 from support.enginebox import AREA, Box, Bucket, Volume, made_box
 from support.runtimeprogram import RuntimeProgram
@@ -24,7 +25,7 @@ class Shop:
         self.box = box
         try:
             self.bucket = Bucket(box, ACCESS, SECRET)
-        except AssertionError as error:
+        except LocalkubeError as error:
             pytest.skip(f"NO S3 ENDPOINT HERE: {error}")
         self.bucket.fill(FILES)
         self.volume = Volume(box)
@@ -43,7 +44,7 @@ class Shop:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    for box in made_box(tmp_path_factory.mktemp("shop")):
+    with made_box(tmp_path_factory.mktemp("shop")) as box:
         yield Shop(box)
 
 
@@ -118,6 +119,27 @@ def test_a_symbolic_link_leads_no_sync_out_of_the_data_set(shop: Shop, destinati
     done = shop.server.done(f"out-{destination[5:]}", **shop.order(destination=destination))
     assert done["state"] == "Failed"
     assert list(outside.iterdir()) == []
+
+
+def test_a_link_that_is_planted_below_the_destination_is_not_followed(shop: Shop) -> None:
+    outside = shop.box.inside(AREA / "beyond")
+    outside.mkdir()
+    place = shop.volume.inside / "planted"
+    place.mkdir()
+    (place / "train").symlink_to(AREA / "beyond")
+    done = shop.server.done("planted", **shop.order(destination="planted"))
+    assert list(outside.iterdir()) == []
+    assert done["state"] == "Failed", done
+
+
+def test_links_elsewhere_in_the_data_set_do_not_disturb_a_sync(shop: Shop) -> None:
+    place = shop.volume.inside / "linked"
+    place.mkdir()
+    (place / "aside").symlink_to("/etc")
+    (place / "broken").symlink_to("nowhere")
+    done = shop.server.done("linked", **shop.order(destination="linked"))
+    assert done["state"] == "Succeeded", done
+    assert shop.is_whole("linked")
 
 
 @pytest.mark.parametrize("destination", ["..", "/etc", "a/../../b", "a\nb", ".control"])

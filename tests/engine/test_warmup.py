@@ -1,6 +1,7 @@
 """Warm-ups on a real JuiceFS: Succeeded means that every block is in the cache."""
 
 import os
+import random
 import shutil
 from pathlib import Path
 
@@ -12,24 +13,22 @@ from support.runtimeprogram import RuntimeProgram
 SIZE = 10_000
 
 
-def filled(volume: Volume, count: int = 40) -> list[str]:
-    names = [f"train/{number:03}" for number in range(count)]
-    for name in names:
-        volume.write(name, os.urandom(SIZE))
-    volume.empty_cache()
-    return names
+def filled(volume: Volume, count: int = 40) -> dict[str, bytes]:
+    """Have files of one block each, none of them cached."""
+    files = {f"train/{number:03}": os.urandom(SIZE) for number in range(count)}
+    for name, content in files.items():
+        volume.write(name, content)
+    volume.empty_cache(count)
+    return files
 
 
-def object_of(volume: Volume, name: str) -> Path:
-    """Find a file's only object, by what is in it."""
-    content = (volume.inside / name).read_bytes()
+def object_of(volume: Volume, content: bytes) -> Path:
     return next(path for path in volume.objects() if path.read_bytes() == content)
 
 
 def test_after_a_warmup_every_block_is_cached(volume: Volume, server: RuntimeProgram) -> None:
     filled(volume, 50)
     volume.write("big", os.urandom(9_000_000))
-    volume.empty_cache()
     done = server.done("warm", type="warmup")
     assert done["state"] == "Succeeded", done
     assert done["result"] == {"files": 51, "bytes": 9_500_000, "expectedBlocks": 53, "presentBlocks": 53}
@@ -38,12 +37,11 @@ def test_after_a_warmup_every_block_is_cached(volume: Volume, server: RuntimePro
 
 
 def test_a_warmup_fails_and_names_the_files_whose_objects_are_missing(volume: Volume, server: RuntimeProgram) -> None:
-    names = filled(volume)
-    gone, cut = names[3:6], names[7]
+    files = filled(volume)
+    gone, cut = list(files)[3:6], list(files)[7]
     for name in gone:
-        object_of(volume, name).unlink()
-    os.truncate(object_of(volume, cut), SIZE // 2)
-    volume.empty_cache()
+        object_of(volume, files[name]).unlink()
+    os.truncate(object_of(volume, files[cut]), SIZE // 2)
     done = server.done("warm", type="warmup")
     assert done["state"] == "Failed"
     assert sorted(done["result"]["missing"]) == sorted([*gone, cut])
@@ -51,18 +49,36 @@ def test_a_warmup_fails_and_names_the_files_whose_objects_are_missing(volume: Vo
     assert "4 of 40 files are not wholly cached" in done["message"]
 
 
-def test_a_block_that_was_cut_in_the_cache_is_never_taken_for_whole(volume: Volume, server: RuntimeProgram) -> None:
+def test_a_block_that_was_cut_in_the_cache_is_brought_anew(volume: Volume, server: RuntimeProgram) -> None:
     filled(volume)
     assert server.done("first", type="warmup")["state"] == "Succeeded"
     for block in volume.blocks()[:5]:
         os.truncate(block, 10)
+    assert server.done("second", type="warmup")["state"] == "Succeeded"
+    assert min(path.stat().st_size for path in volume.blocks() if path.name.endswith(f"_{SIZE}")) >= SIZE
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_reported_missing_is_what_is_missing(volume: Volume, server: RuntimeProgram, seed: int) -> None:
+    """Objects and blocks are removed and cut at random, before a second warm-up."""
+    chance = random.Random(seed)  # noqa: S311 a test's dice
+    files = filled(volume, 30)
+    assert server.done("first", type="warmup")["state"] == "Succeeded"
+    blocks = {path.name: path for path in volume.blocks()}
+    stored = {name: object_of(volume, content) for name, content in files.items()}
+    for name in chance.sample(sorted(files), chance.randint(1, 6)):
+        places = [stored[name], blocks[stored[name].name]]
+        for place in chance.choice([places[:1], places[1:], places]):
+            place.unlink() if chance.random() < 0.5 else os.truncate(place, chance.randrange(SIZE))
     done = server.done("second", type="warmup")
-    whole = all(path.stat().st_size >= SIZE for path in volume.blocks() if path.name.endswith(f"_{SIZE}"))
-    assert (done["state"] == "Succeeded") == whole
+    cached = {path.name for path in volume.blocks() if path.stat().st_size >= SIZE}
+    missing = sorted(name for name, path in stored.items() if path.name not in cached)
+    assert sorted((done["result"] or {}).get("missing", [])) == missing
+    assert (done["state"] == "Succeeded") == (missing == [])
 
 
 def test_a_cache_without_room_fails_the_warmup(box: Box) -> None:
-    volume = Volume(box, "small", "--cache-size=1")
+    volume = Volume(box, "small", **{"cache-size": "1"})
     server = RuntimeProgram(box, volume)
     server.start()
     for number in range(4):
@@ -76,15 +92,16 @@ def test_what_another_volume_has_in_the_same_cache_does_not_count(box: Box) -> N
     volume = Volume(box)
     server = RuntimeProgram(box, volume)
     server.start()
-    names = filled(volume)
+    files = filled(volume)
     assert server.done("first", type="warmup")["state"] == "Succeeded"
     (own,) = (path for path in box.inside(volume.cache).iterdir() if path.is_dir())
     shutil.copytree(own, own.with_name("00000000-0000-4000-8000-000000000000"))
-    object_of(volume, names[0]).unlink()
+    first = next(iter(files))
+    object_of(volume, files[first]).unlink()
     shutil.rmtree(own / "raw")
     done = server.done("second", type="warmup")
     assert done["state"] == "Failed"
-    assert done["result"]["missing"] == [names[0]]
+    assert done["result"]["missing"] == [first]
 
 
 AWKWARD = [
@@ -122,7 +139,6 @@ def test_partitions_together_take_every_file_once(volume: Volume, server: Runtim
 def test_only_what_is_asked_for_is_warmed_up(volume: Volume, server: RuntimeProgram) -> None:
     filled(volume)
     volume.write("lists/some.txt", b"train/001\n\ntrain/002\n%b/train/003\n" % os.fsencode(volume.mount))
-    volume.empty_cache()
     by_path = server.done("path", type="warmup", paths=["train/004", "lists"])
     by_list = server.done("list", type="warmup", file="lists/some.txt")
     assert (by_path["state"], by_path["result"]["files"]) == ("Succeeded", 2)

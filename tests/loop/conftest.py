@@ -1,6 +1,7 @@
 """What every test of the loop has: the embedded API server behind a fault proxy, the real client, quick managers."""
 
 import contextlib
+import datetime as dt
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -10,21 +11,28 @@ from aiohttp import web
 
 from paddle_operator.api import crd
 from paddle_operator.api.paddlejob import PaddleJob
+from paddle_operator.api.samplejob import SampleJob
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.manager import Manager, Settings
+from paddle_operator.controllers import runtimes
+from paddle_operator.desired.sampleset import errands, plan
 from paddle_operator.kube import client as wire
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.credentials import Fixed
 from paddle_operator.kube.watch import Pace
-from support import embeddedapi, faultproxy, volcano
+from support import cachecluster, embeddedapi, faultproxy, volcano
+from support.cachecluster import CacheCluster
 from support.embeddedapi import Api
+from support.eventually import eventually
 from support.family import FAMILY
 from support.faultproxy import FaultProxy
 from support.kubelet import Kubelet
 from support.managing import QUICKLY, managed
+from support.sampleloop import controllers, stands
+from support.samplesets import sample_set, secret
 
 MARK = "example.org/applied"
 QUICK = Pace(watch_seconds=30, silence=1.0, settled=5.0, backoff=QUICKLY)
@@ -77,6 +85,12 @@ def managing(client: Client) -> Managing:
 
 
 @pytest.fixture
+async def cluster(api: Api, _hasty: None) -> AsyncIterator[CacheCluster]:
+    async with cachecluster.running(api, "node-1", "node-2", "node-3") as running:
+        yield running
+
+
+@pytest.fixture
 def kubelet(api: Api) -> Kubelet:
     return Kubelet(api)
 
@@ -84,11 +98,29 @@ def kubelet(api: Api) -> Kubelet:
 @pytest.fixture
 async def careless() -> AsyncIterator[Api]:
     """Serve our kinds without their schemas, as an old cluster may, and Volcano's beside them."""
-    definitions = [crd.v1(kind) for kind in (PaddleJob, SampleSet)]
+    definitions = [crd.v1(kind) for kind in (PaddleJob, SampleJob, SampleSet)]
     for definition in definitions:
         definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": volcano.OPEN}
     async with embeddedapi.running([*definitions, volcano.POD_GROUPS]) as running:
         yield running
+
+
+@pytest.fixture
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again what failed, and look at what is missing, at once."""
+    monkeypatch.setattr(errands, "FIRST_PAUSE", dt.timedelta(0))
+    monkeypatch.setattr(plan, "LACK_PAUSE_SECONDS", 0.02)
+    monkeypatch.setattr(plan, "AT_ONCE_SECONDS", 0.001)
+    monkeypatch.setattr(runtimes, "SETTLE", 0.001)
+    monkeypatch.setattr(runtimes, "BACKOFF", Backoff(0.01, 0.02))
+    monkeypatch.setattr(runtimes, "CALM", 0.01)
+
+
+async def is_ready(api: Api, managing: Managing, partitions: int = 1) -> None:
+    api.put("secrets", secret())
+    api.put("samplesets", sample_set(partitions=partitions))
+    async with managing(controllers()):
+        await eventually(stands(api, "Ready"))
 
 
 @pytest.fixture

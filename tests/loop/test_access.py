@@ -1,8 +1,6 @@
 """The rights that are printed for a manager are those that it uses: it asks for no others, and has none in reserve."""
 
-import contextlib
 import datetime as dt
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -13,47 +11,18 @@ from paddle_operator.control.manager import Election, Settings
 from paddle_operator.controllers import access, paddlejob
 from paddle_operator.desired.paddlejob import abandoned, snapshot
 from paddle_operator.desired.paddlejob.snapshot import Scheduling
-from paddle_operator.embedded.apiserver.calls import place_of
-from paddle_operator.kube.client import Client
-from paddle_operator.kube.config import Config
-from paddle_operator.kube.request import Request
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.kubelet import Kubelet
 from support.managing import managed
+from support.noting import Noting
 from support.paddleworld import paddle_job, role
 
 from .conftest import MARK, QUICK
 
-VERBS = {"POST": "create", "PATCH": "patch", "PUT": "update", "DELETE": "delete"}
 LEASE = Key("default", "paddle-operator")
 # No request shows these: the API server itself asks for them when a pod is made.
 UNSEEN = {("paddlejobs/finalizers", "update")}
-
-
-class Noting(Client):
-    """Notes what each request needs leave for."""
-
-    def __init__(self, config: Config) -> None:
-        super().__init__(config, "tester", timeout=5.0)
-        self.used: set[tuple[str, str]] = set()
-
-    def _note(self, asked: Request) -> None:
-        place = place_of(asked.path)
-        assert place is not None
-        reading = "get" if place.name else "watch" if "watch" in asked.params else "list"
-        resource = f"{place.plural}/{place.subresource}" if place.subresource else place.plural
-        self.used.add((resource, VERBS.get(asked.method, reading)))
-
-    async def _once(self, asked: Request) -> bytes:
-        self._note(asked)
-        return await super()._once(asked)
-
-    @contextlib.asynccontextmanager
-    async def stream(self, asked: Request, silence: float) -> AsyncIterator[AsyncIterator[bytes]]:
-        self._note(asked)
-        async with super().stream(asked, silence) as chunks:
-            yield chunks
 
 
 def job(name: str, **spec: object) -> Manifest:

@@ -207,12 +207,6 @@ async def test_the_second_signal_ends_it_at_once() -> None:
         await asyncio.wait_for(task, 5)
 
 
-def test_all_who_watch_a_kind_ask_for_the_same_objects(client: Client) -> None:
-    other = Controller("other", (Trigger(family.CONFIG_MAPS, labels="app=other"),), family.reconcile)
-    with pytest.raises(ValueError, match="configmaps are watched already, with other labels"):
-        Manager(client, [FAMILY, other], Settings(MARK))
-
-
 async def test_the_first_signal_asks_to_stop() -> None:
     stop = asyncio.Event()
     with managing_module.signals(stop):

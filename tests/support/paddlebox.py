@@ -1,4 +1,4 @@
-"""The image with PaddlePaddle and the trainings in cluster/paddlebox: its wheels fetched once, then built."""
+"""The image with PaddlePaddle, from cluster/paddlebox: its wheels fetched once, then built."""
 
 import hashlib
 import os
@@ -27,7 +27,7 @@ def built(home: Home, progress: Progress) -> Path:
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         context = Path(scratch)
         shutil.copytree(wheels, context / "wheels", copy_function=os.link)
-        for file in (*SOURCE.glob("*.py"), SOURCE / "Dockerfile", LOCK):
+        for file in (SOURCE / "Dockerfile", LOCK):
             shutil.copyfile(file, context / file.name)
             os.utime(context / file.name, (0, 0))  # a builder takes a newer file for another one
         return build.build(home, build.Recipe(IMAGE, context, base_packages=BASE), progress)

@@ -1,42 +1,24 @@
-"""SampleSets as their controller would leave them: a claim of their name, a place, and a phase."""
+"""SampleSets and their Secrets, small ones to submit."""
 
-from localkube.kubectl import Kubectl, Manifest
+import base64
 
-LABEL = "paddlepaddle.org/juicefs-{}"
+from paddle_operator.api.manifest import Manifest
 
-
-def storage(name: str, volume: str) -> tuple[Manifest, Manifest]:
-    """Give a volume and a claim of the SampleSet's name: a directory of its own on each node."""
-    access = {"accessModes": ["ReadWriteMany"], "storageClassName": "by-hand"}
-    place = {"hostPath": {"path": f"/mnt/{name}", "type": "DirectoryOrCreate"}}
-    capacity = {"storage": "1Gi"}
-    return (
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": volume},
-            "spec": {**access, **place, "capacity": capacity},
-        },
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": name},
-            "spec": {**access, "volumeName": volume, "resources": {"requests": capacity}},
-        },
-    )
+SOURCE = {"uri": "bos://paddleflow-public.hkg.bcebos.com/imagenet/demo"}
 
 
-def stand(kubectl: Kubectl, name: str, phase: str) -> None:
-    """Say where the SampleSet stands."""
-    patch = f'--patch={{"status":{{"phase":"{phase}"}}}}'
-    kubectl.run("patch", f"sampleset/{name}", "--subresource=status", "--type=merge", patch)
+def secret(namespace: str = "default", name: str = "imagenet", **values: str) -> Manifest:
+    """Give a Secret as people make it, with the line ends that `echo` leaves."""
+    given = {"name": "imagenet", "storage": "redis", "bucket": "redis://host/1", "metaurl": "redis://host/0", **values}
+    data = {key: base64.b64encode(f"{value}\n".encode()).decode() for key, value in given.items()}
+    return {"metadata": {"name": name, "namespace": namespace}, "data": data}
 
 
-def label(kubectl: Kubectl, name: str, cached_on: dict[str, str]) -> None:
-    """Label the nodes as the cache does, each with the partition that it has."""
-    for partition, node in cached_on.items():
-        kubectl.run("label", "node", node, f"{LABEL.format(name)}={partition}")
-
-
-def unlabel(kubectl: Kubectl, name: str) -> None:
-    kubectl.run("label", "nodes", "--all", f"{LABEL.format(name)}-")
+def sample_set(namespace: str = "default", **spec: object) -> Manifest:
+    wanted = {"partitions": 1, "source": SOURCE, "secretRef": {"name": "imagenet"}, **spec}
+    return {
+        "apiVersion": "batch.paddlepaddle.org/v1alpha1",
+        "kind": "SampleSet",
+        "metadata": {"name": "imagenet", "namespace": namespace},
+        "spec": {name: part for name, part in wanted.items() if part is not None},
+    }

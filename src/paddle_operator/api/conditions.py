@@ -39,8 +39,11 @@ def _since(before: tuple[Condition, ...], wanted: Condition) -> datetime | None:
 
 def conditions_of(manifest: Manifest) -> tuple[Condition, ...]:
     """Read what an object's status says, whatever its kind; what nobody can read counts as not said."""
+    status = manifest.get("status")
     try:
-        return msgspec.convert((manifest.get("status") or {}).get("conditions") or (), tuple[Condition, ...])
+        return (
+            msgspec.convert(status.get("conditions") or (), tuple[Condition, ...]) if isinstance(status, dict) else ()
+        )
     except msgspec.ValidationError:
         return ()
 

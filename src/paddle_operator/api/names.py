@@ -1,5 +1,7 @@
 """Every label, annotation, finalizer, field manager and condition reason that we write or look for."""
 
+import hashlib
+
 MANAGER = "paddle-operator"
 
 # Groups and versions.
@@ -30,6 +32,10 @@ ANNOTATION_VOLCANO_QUEUE = "volcano.sh/queue-name"
 # What a SampleSet's objects have.
 ANNOTATION_CREATED_BY = "CreatedBy"
 LABEL_SAMPLESET_PREFIX = "paddlepaddle.org/juicefs-"
+LABEL_SAMPLESET = "batch.paddlepaddle.org/sampleset"
+LABEL_SAMPLESET_NAMESPACE = "batch.paddlepaddle.org/sampleset-namespace"
+LABEL_SAMPLESET_UID = "batch.paddlepaddle.org/sampleset-uid"
+ANNOTATION_SECRET_VERSION = "batch.paddlepaddle.org/secret-version"  # noqa: S105  # a word, not a secret
 STORAGE_CLASS = "paddle-operator"
 CSI_DRIVER = "csi.juicefs.com"
 
@@ -65,6 +71,9 @@ CONDITION_RESTARTING = "Restarting"
 CONDITION_SUCCEEDED = "Succeeded"
 CONDITION_FAILED = "Failed"
 CONDITION_DATA_READY = "DataReady"
+CONDITION_SYNCED = "Synced"
+CONDITION_WARM = "Warm"
+CONDITION_IN_USE = "InUse"
 
 # Reasons of training jobs' conditions.
 REASON_JOB_CREATED = "JobCreated"
@@ -83,6 +92,20 @@ REASON_CREATE_SYNC_JOB_FAILED = "ErrorCreateSyncJob"
 REASON_CREATE_SYNC_JOB = "CreateSyncJobSuccessfully"
 REASON_SYNC_JOB_FAILED = "ErrorDoSyncJob"
 REASON_SYNC_JOB_SUCCEEDED = "DoSyncJobSuccessfully"
+REASON_NO_SYNC = "NoSync"
+REASON_SYNC_WAITING = "WaitingForRuntime"
+REASON_SYNCING = "Syncing"
+REASON_BINDING = "Binding"
+REASON_CLAIM_DELETED = "ClaimDeleted"
+REASON_STARTING = "RuntimeStarting"
+REASON_SCALING = "Scaling"
+REASON_WARMING = "WarmingUp"
+REASON_WARMUP_FAILED = "WarmupFailed"
+REASON_WARM = "WarmedUp"
+REASON_PARTLY_WARM = "PartlyWarmedUp"
+REASON_READY = "Ready"
+REASON_IN_USE = "InUse"
+REASON_UNUSED = "Unused"
 
 # Reasons of a PaddleJob's conditions and events.
 REASON_SUSPENDED = "Suspended"
@@ -113,8 +136,14 @@ REASON_NOT_OURS = "NotOurs"
 
 
 def sampleset_label(sampleset: str) -> str:
-    """Name the label of a SampleSet's objects and of the nodes that cache it."""
+    """Name the label of a SampleSet's objects, and of nodes that cache one of this name, in whichever namespace."""
     return LABEL_SAMPLESET_PREFIX + sampleset
+
+
+def sampleset_node_label(namespace: str, sampleset: str) -> str:
+    """Name the label of the nodes that cache this very SampleSet."""
+    digest = hashlib.sha256(f"{namespace}/{sampleset}".encode()).hexdigest()[:8]
+    return f"{LABEL_SAMPLESET_PREFIX}{sampleset}-{digest}"
 
 
 def sampleset_finalizer(sampleset: str) -> str:

@@ -150,6 +150,26 @@ class JobsName(Record, frozen=True):
     warmup_job_name: Annotated[str, doc("The id of the first warm-up.")] = ""
 
 
+class NodeStatus(Record, frozen=True):
+    """A node that caches a partition, and what its server last said."""
+
+    partition: Annotated[int, doc("The partition's number, from 0 on.")]
+    node: Annotated[str, doc("The node's name.")] = ""
+    pod: Annotated[str, doc("The pod of the server.")] = ""
+    ready: Annotated[bool, doc("Whether the server is ready.")] = False
+    warmed_for: Annotated[
+        int, doc("For how many partitions its share was last brought into its cache; another number needs another.")
+    ] = 0
+    missing_files: Annotated[
+        int, doc("Files of its share that could not be: its cache has no room, or they are missing in the store.")
+    ] = 0
+    cached_bytes: Annotated[int, doc("Bytes in its cache.")] = 0
+    capacity_bytes: Annotated[int, doc("Bytes that its cache's disks hold.")] = 0
+    free_bytes: Annotated[int, doc("Bytes that are free on its cache's disks.")] = 0
+    hits: Annotated[int, doc("Blocks that were read from its cache, since it was mounted.")] = 0
+    misses: Annotated[int, doc("Blocks that were not in its cache when they were read.")] = 0
+
+
 class SampleSetStatus(Record, frozen=True):
     """What became of the data set."""
 
@@ -157,6 +177,13 @@ class SampleSetStatus(Record, frozen=True):
     cache_status: Annotated[CacheStatus | None, doc("How much data there is, and how much of it is cached.")] = None
     runtime_status: Annotated[RuntimeStatus | None, doc("The servers next to the data.")] = None
     jobs_name: Annotated[JobsName | None, doc("The work that the operator gave to the servers by itself.")] = None
+    nodes: Annotated[
+        tuple[NodeStatus, ...],
+        doc(
+            "The nodes that cache it, by partition; of a large set only the first 1000.",
+            **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["partition"]},
+        ),
+    ] = ()
     observed_generation: Annotated[int, doc("The generation of the spec that this status is about.")] = 0
     conditions: Annotated[
         tuple[Condition, ...],

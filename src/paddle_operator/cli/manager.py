@@ -15,8 +15,9 @@ from paddle_operator.control import health
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.control.manager import Election, Manager, Settings, signals
-from paddle_operator.controllers import paddlejob
+from paddle_operator.controllers import paddlejob, sampleset
 from paddle_operator.desired.paddlejob import snapshot as paddle
+from paddle_operator.desired.sampleset import snapshot as data
 from paddle_operator.kube import config
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.errors import ConfigError
@@ -31,9 +32,10 @@ def address(_: click.Context, __: click.Parameter, value: str) -> health.Address
         raise click.BadParameter(str(error)) from error
 
 
-def controllers(training: paddle.Settings) -> dict[str, Controller]:
+def controllers(training: paddle.Settings, runtime_image: str) -> dict[str, Controller]:
     """Give all controllers that there are, by name."""
-    return {made.name: made for made in (paddlejob.controller(training),)}
+    made = (paddlejob.controller(training), sampleset.controller(data.Settings(runtime_image)))
+    return {found.name: found for found in made}
 
 
 @click.command()
@@ -46,6 +48,14 @@ def controllers(training: paddle.Settings) -> dict[str, Controller]:
 @click.option("--health-probe-bind-address", "health_at", callback=address, default=":8081", show_default=True)
 @click.option("--kubeconfig", default=None, help="A kubeconfig; without it KUBECONFIG, the pod we are in, the home.")
 @click.option("--verbose", is_flag=True, help="Say more.")
+@click.option(
+    "--runtime-image",
+    envvar=["RUNTIME_IMAGE", "PADDLE_OPERATOR_IMAGE"],
+    default=paddle.DEFAULT_IMAGE,
+    show_default=True,
+    show_envvar=True,
+    help="Our own image, in which SampleSets' runtime servers run.",
+)
 @training_options
 def manager(  # noqa: PLR0913 one parameter for each option people know from other managers
     *,
@@ -57,6 +67,7 @@ def manager(  # noqa: PLR0913 one parameter for each option people know from oth
     metrics_at: health.Address | None,
     health_at: health.Address | None,
     training: paddle.Settings,
+    runtime_image: str,
     kubeconfig: str | None,
     verbose: bool,
 ) -> None:
@@ -64,7 +75,7 @@ def manager(  # noqa: PLR0913 one parameter for each option people know from oth
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
-    chosen = choose(names, controllers(training))
+    chosen = choose(names, controllers(training, runtime_image))
     try:
         reached = config.load(kubeconfig)
         election = Election(Key(lease_namespace or reached.namespace, lease_name), identity()) if leader_elect else None

@@ -87,7 +87,7 @@ def ready_set(job: PaddleJob, sets: dict[str, Manifest]) -> SampleSet | None:
     otherwise = {
         "apiVersion": SampleSet.definition.api_version,
         "kind": SampleSet.definition.kind,
-        "metadata": {"name": reference.name},
+        "metadata": {"name": reference.name, "namespace": job.metadata.namespace},
         "spec": {"partitions": partitions, "secretRef": {"name": reference.name}},
     }
     found = msgspec.convert({**sets.get(reference.name, otherwise), "status": None}, SampleSet)

@@ -1,13 +1,41 @@
-"""One store and one watch for each kind that any controller looks at."""
+"""One store for each kind that any controller looks at, and one watch for each selection of its objects."""
 
 import asyncio
 from collections.abc import Iterator
 
-from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.manifest import Key, Manifest, key_of
 from paddle_operator.control.store import Store
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Kind, Scope
 from paddle_operator.kube.watch import Meter, Pace, Watch
+
+
+class Part:
+    """What one watch brings into a store that watches for other labels fill, too."""
+
+    def __init__(self, store: Store, parts: "list[Part]") -> None:
+        self._store = store
+        self._parts = parts
+        self._keys: set[Key] = set()
+        parts.append(self)
+
+    def replace(self, items: list[Manifest]) -> None:
+        self._keys = {key_of(manifest) for manifest in items}
+        others = [found for found in self._store if self._is_elsewhere(key_of(found))] if len(self._parts) > 1 else []
+        self._store.replace([*(found for found in others if key_of(found) not in self._keys), *items])
+
+    def put(self, manifest: Manifest) -> None:
+        self._keys.add(key_of(manifest))
+        self._store.put(manifest)
+
+    def remove(self, manifest: Manifest) -> None:
+        """Take it away, unless it only left this selection for another: that watch tells when it is gone."""
+        self._keys.discard(key_of(manifest))
+        if not self._is_elsewhere(key_of(manifest)):
+            self._store.remove(manifest)
+
+    def _is_elsewhere(self, key: Key) -> bool:
+        return any(key in part._keys for part in self._parts if part is not self)  # noqa: SLF001  # its own kind
 
 
 class Caches:
@@ -17,29 +45,27 @@ class Caches:
         self._meter = meter
         self._namespace = namespace
         self._pace = pace
-        self._watches: dict[Kind, Watch] = {}
+        self._parts: dict[Kind, list[Part]] = {}
+        self._watches: dict[Scope, Watch] = {}
         self._needed: set[Kind] = set()
 
     def watch(self, kind: Kind, labels: str = "", *, optional: bool = False) -> Store:
-        """Give the kind's store; all who watch a kind must ask for the same objects of it.
+        """Give the kind's store, which has at least the objects with these labels.
 
         A kind that is optional is not waited for when the cluster does not know it.
         """
         scope = Scope(kind, self._namespace if kind.namespaced else "", labels)
-        if kind not in self.stores:
-            self.stores[kind] = Store()
-            self._watches[kind] = Watch(
-                self._client, scope, self.stores[kind], self._meter, self._pace, without_managed_fields
-            )
-        elif self._watches[kind].scope != scope:
-            raise ValueError(f"{kind.plural} are watched already, with other labels")
+        store = self.stores.setdefault(kind, Store())
+        if scope not in self._watches:
+            part = Part(store, self._parts.setdefault(kind, []))
+            self._watches[scope] = Watch(self._client, scope, part, self._meter, self._pace, without_managed_fields)
         if not optional:
             self._needed.add(kind)
-        return self.stores[kind]
+        return store
 
     def serves(self, kind: Kind) -> bool:
         """Tell whether the cluster knows the kind, as far as we have heard."""
-        return not self._watches[kind].is_absent
+        return not any(watch.is_absent for scope, watch in self._watches.items() if scope.kind == kind)
 
     @property
     def watches(self) -> Iterator[Watch]:
@@ -48,15 +74,14 @@ class Caches:
     @property
     def missing(self) -> list[str]:
         """Name the kinds that have not been listed yet."""
-        return [kind.plural for kind in self._watches if not self._known(kind).is_set()]
+        return [watch.scope.kind.plural for watch in self.watches if not self._known(watch).is_set()]
 
     async def synced(self) -> None:
-        for kind in self._watches:
-            await self._known(kind).wait()
+        for watch in self.watches:
+            await self._known(watch).wait()
 
-    def _known(self, kind: Kind) -> asyncio.Event:
-        watch = self._watches[kind]
-        return watch.synced if kind in self._needed else watch.answered
+    def _known(self, watch: Watch) -> asyncio.Event:
+        return watch.synced if watch.scope.kind in self._needed else watch.answered
 
 
 def without_managed_fields(manifest: Manifest) -> Manifest:

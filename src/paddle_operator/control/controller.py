@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import functools
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of
 from paddle_operator.control.caches import Caches
+from paddle_operator.control.calls import Caller, CallError, nobody
 from paddle_operator.control.execute import ForeignObjectError
 from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.control.metrics import Metrics
@@ -79,12 +80,24 @@ class World:
     now: Callable[[], datetime]
 
 
+# Asks for a key to be looked at, once so many seconds have passed.
+Tell = Callable[[Key, float], None]
+Source = Callable[[Tell], Coroutine[object, object, None]]
+
+
 @dataclass(frozen=True)
 class Controller:
+    """`call` carries what plans ask of other servers; `sources` tell of changes that the API server knows nothing of.
+
+    A source goes on for as long as there is work, and only while we lead.
+    """
+
     name: str
     triggers: tuple[Trigger, ...]
     reconcile: Callable[[World, Key], Awaitable[Outcome]]
     workers: int = 4
+    call: Caller = nobody
+    sources: tuple[Source, ...] = ()
 
 
 @contextlib.contextmanager
@@ -162,12 +175,13 @@ class Loop:
         """Work until asked to stop; what is in work then may end, but not for longer than `grace`."""
         self._begin()
         async with asyncio.TaskGroup() as group:
+            sources = [group.create_task(source(self.queue.add)) for source in self.controller.sources]
             workers = [group.create_task(self._work()) for _ in range(self.controller.workers)]
             await stop.wait()
             self.queue.close()
             await asyncio.wait(workers, timeout=grace)
-            for worker in workers:
-                worker.cancel()
+            for task in (*workers, *sources):
+                task.cancel()
 
     def _begin(self) -> None:
         """Look at all there is, and from now on at what changes; who only waits to lead keeps no keys."""
@@ -205,7 +219,8 @@ class Loop:
         delay = self.queue.retry(key)
         self._metrics.retried(self.controller.name)
         # These are explained by their words; anything else is a defect, found by its trace.
-        trace = None if isinstance(error, (errors.KubeError, ForeignObjectError, LeadershipLostError)) else error
+        known = (errors.KubeError, ForeignObjectError, LeadershipLostError, CallError)
+        trace = None if isinstance(error, known) else error
         words = f"{type(error).__name__}: {error}"
         log.warning(
             "reconcile failed controller=%s key=%s retry_in=%.1fs: %s",

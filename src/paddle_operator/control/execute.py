@@ -9,6 +9,7 @@ from typing import TypeVar
 from paddle_operator.api.conditions import condition, conditions_of, renewed, written
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, uid_of, version_of
 from paddle_operator.control.applied import Applied, as_applied, covers
+from paddle_operator.control.calls import Call, Caller, CallError, nobody
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
 from paddle_operator.control.store import Store
@@ -52,18 +53,19 @@ class Executor:
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._applied = Applied(mark)
 
-    async def execute(self, plan: Plan) -> Outcome:
+    async def execute(self, plan: Plan, call: Caller = nobody) -> Outcome:
         """Write the status also when something else could not be written: it is what people look at."""
         terminal = plan.terminal
         try:
             await self._write_objects(plan)
+            await _make_calls(call, plan.calls)
         except errors.InvalidError as error:
             terminal = terminal or Terminal(REFUSED, error.message)
         except (ForeignObjectError, errors.ForbiddenError) as error:
             # What is in the way may go without our hearing of it, so this is told and tried again.
             await self._write_status(plan.status, terminal or in_the_way(error))
             raise
-        except errors.KubeError:
+        except (errors.KubeError, CallError):
             await self._write_status(plan.status, terminal)
             raise
         if plan.status_later and terminal is None:
@@ -240,6 +242,20 @@ class Executor:
             raise ForeignObjectError(
                 f"{kind.kind} {key_of(observed)} exists and is not ours: rename or delete it, or choose another name"
             )
+
+
+async def _make_calls(call: Caller, calls: Sequence[Call]) -> None:
+    """Make them side by side, and not in the slots of writes: who waits for another server must not hold those up."""
+    slots = asyncio.Semaphore(AT_ONCE_PER_PLAN)
+
+    async def one(item: Call) -> None:
+        async with slots:
+            await call(item)
+        log.info("called server=%s id=%s", item.server, item.id)
+
+    results = await asyncio.gather(*map(one, calls), return_exceptions=True)
+    if failures := [result for result in results if result is not None]:
+        raise most_telling(failures)
 
 
 def most_telling(failures: Sequence[BaseException]) -> BaseException:

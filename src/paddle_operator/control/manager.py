@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import signal
 from collections.abc import Coroutine, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -60,7 +61,14 @@ class Manager:
         leading = client.guarded(self._check_leadership)
         executor = Executor(leading, self.caches.stores, self._recorder, settings.mark)
         world = World(leading, self.caches.stores, self.caches.serves, executor.execute, lambda: datetime.now(UTC))
-        self.loops = [Loop(controller, world, self.metrics) for controller in controllers]
+        self.loops = [
+            Loop(
+                controller,
+                replace(world, execute=functools.partial(executor.execute, call=controller.call)),
+                self.metrics,
+            )
+            for controller in controllers
+        ]
         for loop in self.loops:
             loop.connect(self.caches)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of, version_of
+from paddle_operator.control.calls import Call
 from paddle_operator.control.outcome import Terminal
 from paddle_operator.kube.events import Event
 from paddle_operator.kube.request import Kind, Preconditions, Propagation
@@ -78,6 +79,7 @@ class Plan:
     apply: tuple[Apply, ...] = ()
     create: tuple[Create, ...] = ()
     delete: tuple[Delete, ...] = ()
+    calls: tuple[Call, ...] = ()
     status: Status | None = None
     status_later: bool = False
     events: tuple[Event, ...] = ()

@@ -6,7 +6,7 @@ import msgspec
 
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Key, Manifest, key_of
-from paddle_operator.api.paddlejob import PaddleJob
+from paddle_operator.api.paddlejob import PaddleJob, PaddleJobStatus
 from paddle_operator.control.controller import SETTLE, Controller, Trigger, World
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
@@ -136,7 +136,11 @@ def plan_of(observed: Manifest, decision: Decision) -> Plan:
 
 
 def hopeless(observed: Manifest, why: str) -> Plan:
-    """Say of a job that nobody can read where it cannot be read."""
-    status = {**(observed.get("status") or {}), "observedGeneration": observed["metadata"].get("generation", 0)}
+    """Say of a job that nobody can read where it cannot be read; of its status, what can be read is kept."""
+    try:
+        before = msgspec.convert(observed.get("status") or {}, PaddleJobStatus)
+    except msgspec.ValidationError:
+        before = PaddleJobStatus()
+    status = {**written(before), "observedGeneration": observed["metadata"].get("generation", 0)}
     terminal = Terminal(names.REASON_INVALID, f"the job cannot be read: {why}")
     return Plan(status=Status(PADDLE_JOBS, observed, status), terminal=terminal)

@@ -76,7 +76,7 @@ class Clients:
             raise refusal("format", volume, self._last_words(volume), f"it ended with {code}")
 
     def _formatted(self, volume: Volume, *, update: bool) -> int:
-        process = self._begin(formatting(volume, update=update), volume)
+        process = self._begin(formatting(self.version, volume, update=update), volume)
         try:
             return process.wait(FORMAT_PATIENCE)
         except subprocess.TimeoutExpired:

@@ -32,9 +32,9 @@ OTHER_NAMES = {"subdir": "sub-dir"}
 OURS = frozenset({"background", "d"})
 
 
-def formatting(volume: Volume, *, update: bool) -> Invocation:
+def formatting(version: Version, volume: Volume, *, update: bool) -> Invocation:
     """Make a volume that is not there; one that is stays as it is, or with `update` gets the secret's keys."""
-    invocation = flags.format_volume(volume.juicefs)
+    invocation = flags.format_volume(version, volume.juicefs)
     kept = tuple(word for word in invocation.argv if not (update and word == KEEP))
     return Invocation(kept, invocation.secrets, invocation.defaults)
 

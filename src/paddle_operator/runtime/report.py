@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from msgspec.structs import replace
@@ -65,7 +65,7 @@ class Reporter:
             self._seen = report
             self._bell.ring()
 
-    async def changes(self) -> AsyncIterator[Report | None]:
+    async def changes(self) -> AsyncGenerator[Report | None]:
         """Give the report at once and whenever it changed, and None now and then when it did not."""
         while True:
             changed, report = self._bell.next, self.report()

@@ -3,7 +3,7 @@
 import copy
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.api.names import sampleset_label
+from paddle_operator.api.names import sampleset_node_label
 from paddle_operator.api.paddlejob import Placement, SampleSetReference
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.desired.paddlejob.roles import Member, RoleName
@@ -37,7 +37,7 @@ def near_data(spec: Manifest, member: Member, reference: SampleSetReference, sam
     if member.role is not RoleName.WORKER or member.index >= sample_set.spec.partitions:
         return spec
     cached_here = {
-        "key": sampleset_label(reference.name),
+        "key": sampleset_node_label(sample_set.metadata.namespace, reference.name),
         "operator": "In",
         "values": [f"{reference.name}-runtime-{member.index}"],
     }

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 CHUNKS = re.compile(r"^ *chunks:\n(.*)", re.MULTILINE | re.DOTALL)
 SLICE = re.compile(r"^\t\d+:\t(\d+)\t(\d+)\t(\d+)\t(\d+)$", re.MULTILINE)
-LENGTH = re.compile(r"^ *length:\s.*?(\d+)(?: Bytes\))?$", re.MULTILINE)
 NAME = re.compile(r"(\d+)_(\d+)_(\d+)", re.ASCII)
 # The sizes that a volume's blocks may have; 0.14 does not tell which one it is.
 BLOCK_SIZES = tuple(1 << power for power in range(26, 15, -1))
@@ -53,11 +52,6 @@ def parse_slices(info: str) -> list[Slice]:
     return [piece for piece in found if piece.id]
 
 
-def parse_length(info: str) -> int:
-    found = LENGTH.search(info)
-    return int(found[1]) if found else 0
-
-
 def blocks_of(piece: Slice, block_size: int) -> Iterator[Block]:
     """Give the blocks that a piece of a file needs, of all those that are stored under its id."""
     if piece.length <= 0:
@@ -66,6 +60,6 @@ def blocks_of(piece: Slice, block_size: int) -> Iterator[Block]:
         yield Block(piece.id, number, min(block_size, piece.size - number * block_size))
 
 
-def first_blocks(piece: Slice) -> dict[int, Block]:
-    """Give what the first block would be called for each size that blocks may have."""
-    return {size: Block(piece.id, 0, min(size, piece.size)) for size in BLOCK_SIZES}
+def first_blocks(piece: Slice) -> list[Block]:
+    """Give what the first block can be called, the largest first."""
+    return [Block(piece.id, 0, size) for size in sorted({min(size, piece.size) for size in BLOCK_SIZES}, reverse=True)]

@@ -57,6 +57,14 @@ def is_present(trees: tuple[Path, ...], block: Block) -> bool:
     return False
 
 
+def discard_cut(trees: tuple[Path, ...], block: Block) -> None:
+    """Remove a block that is not whole: the client takes it for cached, and does not fetch it again."""
+    for path in (tree / place for tree in trees for place in block.paths):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if not block.is_whole(path.lstat().st_size):
+                path.unlink()
+
+
 @dataclass
 class Inventory:
     """How much is cached, by the blocks' names: a directory that did not change is not read again."""

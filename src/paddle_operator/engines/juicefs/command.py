@@ -47,7 +47,9 @@ def redacted(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-async def run(invocation: Invocation, on_line: Callable[[str], None] = lambda _: None) -> Finished:
+async def run(
+    invocation: Invocation, on_line: Callable[[str], None] = lambda _: None, inherited: tuple[int, ...] = ()
+) -> Finished:
     """Run to the end; when this is cancelled, so is the command, with all that it started."""
     process = await asyncio.create_subprocess_exec(
         *("setpriv", "--pdeathsig", "KILL", "--", *invocation.argv),
@@ -56,6 +58,7 @@ async def run(invocation: Invocation, on_line: Callable[[str], None] = lambda _:
         stderr=asyncio.subprocess.STDOUT,
         env={**invocation.defaults, **os.environ, **invocation.secrets},
         start_new_session=True,
+        pass_fds=inherited,
     )
     last: deque[str] = deque(maxlen=LAST_LINES)
     try:

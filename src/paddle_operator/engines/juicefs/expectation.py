@@ -16,6 +16,7 @@ from paddle_operator.engines.juicefs.blocks import (
     first_blocks,
     parse_slices,
 )
+from paddle_operator.engines.juicefs.places import Found
 from paddle_operator.engines.operations import MOST_NAMED
 
 LENGTH_BYTES = 4
@@ -40,15 +41,15 @@ class Findings:
     missing: list[str] = field(default_factory=list)
 
 
-def observed(mount: Path, names: Iterable[str]) -> list[Expected]:
+def observed(mount: Path, files: Iterable[Found]) -> list[Expected]:
     """Ask the client for the pieces of files."""
     with control.opened(mount) as client:
-        return [Expected(os.fsencode(name), pieces_of(mount, name, client)) for name in names]
+        return [Expected(os.fsencode(file.path), pieces_of(mount, file, client)) for file in files]
 
 
-def pieces_of(mount: Path, name: str, client: control.Control) -> list[Slice] | None:
+def pieces_of(mount: Path, file: Found, client: control.Control) -> list[Slice] | None:
     try:
-        inode = (mount / name).lstat().st_ino
+        inode = file.inode or (mount / file.path).lstat().st_ino
     except (FileNotFoundError, NotADirectoryError):
         return None
     return parse_slices(client.info(inode))
@@ -73,7 +74,7 @@ def renew(mount: Path, expected: Path, missing: Path) -> None:
     gone, fresh, newer = read(missing), missing.with_suffix(".fresh"), expected.with_suffix(".newer")
     with control.opened(mount) as client:
         fresh.unlink(missing_ok=True)
-        append(fresh, (Expected(old.path, pieces_of(mount, os.fsdecode(old.path), client)) for old in gone))
+        append(fresh, (Expected(old.path, pieces_of(mount, Found(os.fsdecode(old.path)), client)) for old in gone))
     newer.unlink(missing_ok=True)
     append(newer, merged(read(expected), read(fresh)))
     fresh.replace(missing)
@@ -105,6 +106,12 @@ class Search:
         append(missing, self._absent(records, findings))
         return findings
 
+    def discard_cut(self, records: Iterable[Expected]) -> None:
+        for record in records:
+            for piece in record.pieces or ():
+                for block in self._blocks(piece):
+                    cachefiles.discard_cut(self.trees, block)
+
     def _absent(self, records: Iterable[Expected], findings: Findings) -> Iterator[Expected]:
         for record in records:
             if not self._is_whole(record, findings):
@@ -128,18 +135,15 @@ class Search:
         return found == wanted
 
     def _blocks(self, piece: Slice) -> list[Block]:
-        if self.block_size is None:
-            there = {
-                size: block for size, block in first_blocks(piece).items() if cachefiles.is_present(self.trees, block)
-            }
-            for size, block in there.items():
-                if block.size < piece.size:
-                    self.block_size = size
-                    break
-            else:
-                if there:
-                    return [next(iter(there.values()))]
+        if self.block_size is None and (first := self._first(piece)):
+            if first.size == piece.size:
+                return [first]
+            self.block_size = first.size
         return list(blocks_of(piece, self.block_size or USUAL_BLOCK_SIZE))
+
+    def _first(self, piece: Slice) -> Block | None:
+        """Find the first block by the names that it can have: less than all is as large as blocks are."""
+        return next((block for block in first_blocks(piece) if cachefiles.is_present(self.trees, block)), None)
 
 
 def shown(path: bytes) -> str:

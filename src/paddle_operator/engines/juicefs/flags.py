@@ -68,9 +68,10 @@ def parse_version(output: str) -> Version:
     return Version(*(int(number) for number in found.groups()))
 
 
-def format_volume(volume: Volume) -> Invocation:
-    """Make the volume, unless it is there: what is there stays as it is."""
-    words = (PROGRAM, "--no-agent", "format", "--no-update", f"--storage={volume.storage}", f"--bucket={volume.bucket}")
+def format_volume(version: Version, volume: Volume) -> Invocation:
+    """Make the volume, unless it is there: what is there stays as it is. What is removed from it is gone at once."""
+    words = [PROGRAM, "--no-agent", "format", "--no-update", f"--storage={volume.storage}", f"--bucket={volume.bucket}"]
+    words += ["--trash-days=0"] if version >= FIRST_STABLE else []
     keys = {"ACCESS_KEY": volume.access_key, "SECRET_KEY": volume.secret_key}
     given = {name: value for name, value in keys.items() if value}
     return Invocation((*words, volume.meta_address, volume.name), {**given, **volume.meta_secrets})

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from paddle_operator.engines.juicefs import expectation
 from paddle_operator.engines.juicefs.expectation import Expected
+from paddle_operator.engines.juicefs.places import Found
 
-BATCH = 4000
+FIRST, BATCH = 500, 4000
 ASKED_AT_ONCE = 250
 CONVERSATIONS = 4
 
@@ -26,11 +27,11 @@ class Listing:
     is_complete: bool = False
     _grown: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def write(self, names: Iterator[str]) -> None:
+    async def write(self, files: Iterator[Found]) -> None:
         """Ask the client for the pieces of every file, in several conversations at once."""
         pool = ThreadPoolExecutor(CONVERSATIONS, "pieces")
         try:
-            while records := await asyncio.to_thread(self._next, names, pool):
+            while records := await asyncio.to_thread(self._next, files, pool):
                 self.files += len(records)
                 self.bytes += sum(piece.length for record in records for piece in record.pieces or ())
                 self._grown.set()
@@ -39,8 +40,9 @@ class Listing:
             self._grown.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _next(self, names: Iterator[str], pool: ThreadPoolExecutor) -> list[Expected]:
-        some = list(itertools.islice(names, BATCH))
+    def _next(self, files: Iterator[Found], pool: ThreadPoolExecutor) -> list[Expected]:
+        """Ask for a few at first, so that fetching begins soon, and for more each time."""
+        some = list(itertools.islice(files, min(max(self.files, FIRST), BATCH)))
         parts = [some[start : start + ASKED_AT_ONCE] for start in range(0, len(some), ASKED_AT_ONCE)]
         answers = pool.map(lambda part: expectation.observed(self.mount, part), parts)
         records = list(itertools.chain.from_iterable(answers))

@@ -6,12 +6,20 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 LONGEST = 1024
 LONGEST_NAME = 255
 # The client's own files, in the root of every mount.
 OWN = {".accesslog", ".control", ".stats", ".config", ".trash", ".jfsconfig"}
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Found(NamedTuple):
+    """A file, by its path below the root, and its inode if it is known already."""
+
+    path: str
+    inode: int | None = None
 
 
 class PlaceError(ValueError):
@@ -62,7 +70,7 @@ def made_directory(root: Path, place: PurePosixPath) -> Path:
         return root / place
 
 
-def files(root: Path, place: PurePosixPath) -> Iterator[str]:
+def files(root: Path, place: PurePosixPath) -> Iterator[Found]:
     """Give the regular files at and below a place, always in the same order; symbolic links are not followed.
 
     What is removed meanwhile is left out; a place that is not there at first is an error.
@@ -76,10 +84,10 @@ def files(root: Path, place: PurePosixPath) -> Iterator[str]:
             yield from found
             waiting += reversed(below)
     else:
-        yield str(place)
+        yield Found(str(place))
 
 
-def entries(root: Path, here: str) -> tuple[list[str], list[str]]:
+def entries(root: Path, here: str) -> tuple[list[str], list[Found]]:
     """Give a directory's directories and its files, sorted, by their paths below the root."""
     below, found = [], []
     is_root = here == "."
@@ -91,5 +99,5 @@ def entries(root: Path, here: str) -> tuple[list[str], list[str]]:
             if entry.is_dir(follow_symlinks=False):
                 below.append(path)
             elif entry.is_file(follow_symlinks=False):
-                found.append(path)
+                found.append(Found(path, entry.inode()))
     return sorted(below), sorted(found)

@@ -31,7 +31,7 @@ class JuiceFS:
         try:
             match order:
                 case SyncOrder():
-                    syncing.invocation(self.version, order, self.mount, self.sources)
+                    syncing.checked(self.version, order, self.mount, self.sources)
                 case WarmupOrder():
                     selection.check(order)
                 case RmrOrder():
@@ -59,8 +59,7 @@ class JuiceFS:
             raise OperationError(f"{self.mount} is no JuiceFS mount")
         match order:
             case SyncOrder():
-                command_line = syncing.invocation(self.version, order, self.mount, self.sources)
-                return await syncing.sync(command_line, order, self.mount, told), ""
+                return await syncing.sync(self.version, order, self.mount, told), ""
             case WarmupOrder():
                 return await warm_up(Place(self.mount, self.caches, self.scratch), order, told), ""
             case RmrOrder():

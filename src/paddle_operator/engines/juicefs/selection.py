@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from paddle_operator.api.samplejob import WarmupStrategy
 from paddle_operator.engines.juicefs import places
-from paddle_operator.engines.juicefs.places import PlaceError
+from paddle_operator.engines.juicefs.places import Found, PlaceError
 from paddle_operator.engines.operations import Share, WarmupOrder
 
 LONGEST_LINE = 4096
@@ -24,29 +24,29 @@ def check(order: WarmupOrder) -> None:
         raise PlaceError("a share's partition must be from 0 up to, not including, partitions")
 
 
-def selected(mount: Path, order: WarmupOrder) -> Iterator[str]:
-    """Give the files' paths below the root, in the same order on every partition."""
+def selected(mount: Path, order: WarmupOrder) -> Iterator[Found]:
+    """Give the files, in the same order on every partition."""
     if order.file:
-        names = listed(mount, places.parse(order.file))
+        files = listed(mount, places.parse(order.file))
     else:
         tops = [places.parse(path) for path in order.paths] or [PurePosixPath()]
-        names = itertools.chain.from_iterable(places.files(mount, top) for top in tops)
-    return shared(names, order.share) if order.share else names
+        files = itertools.chain.from_iterable(places.files(mount, top) for top in tops)
+    return shared(files, order.share) if order.share else files
 
 
-def listed(mount: Path, file: PurePosixPath) -> Iterator[str]:
+def listed(mount: Path, file: PurePosixPath) -> Iterator[Found]:
     """Read a list of the data set: paths below its root, or as they are under the mount, a line each."""
     with places.directory(mount, file.parts[:-1]), (mount / file).open(errors="surrogateescape") as lines:
         while line := lines.readline(LONGEST_LINE):
             text = line.rstrip("\r\n").removeprefix(f"{mount}/")
             if text.strip():
-                yield str(places.parse(text))
+                yield Found(str(places.parse(text)))
 
 
-def shared(names: Iterator[str], share: Share) -> Iterator[str]:
-    for number, name in enumerate(names):
+def shared(files: Iterator[Found], share: Share) -> Iterator[Found]:
+    for number, file in enumerate(files):
         if share.strategy == WarmupStrategy.RANDOM:
             # Which one is chance, and yet the same chance on every partition.
-            number = zlib.crc32(name.encode(errors="surrogateescape"))  # noqa: PLW2901 the other way to number it
+            number = zlib.crc32(file.path.encode(errors="surrogateescape"))  # noqa: PLW2901 the other way to number it
         if number % share.partitions == share.partition:
-            yield name
+            yield file

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path, PurePosixPath
 
 from paddle_operator.engines.juicefs import command, counters, flags, places
-from paddle_operator.engines.juicefs.flags import Invocation
+from paddle_operator.engines.juicefs.shelter import sheltered
 from paddle_operator.engines.operations import Progress, Result, SyncOrder
 from paddle_operator.engines.runtime import OperationError, OrderError, Told
 
@@ -19,22 +19,29 @@ UNITS = {unit: 1024**power for power, unit in enumerate(("B", "KiB", "MiB", "GiB
 LOOKING = 1.0
 
 
-def invocation(version: flags.Version, order: SyncOrder, mount: Path, sources: tuple[Path, ...]) -> Invocation:
-    """Give the command; raise for what it cannot be made of."""
-    target = places.parse(order.destination) if order.destination else PurePosixPath()
+def checked(version: flags.Version, order: SyncOrder, mount: Path, sources: tuple[Path, ...]) -> None:
+    """Raise for what no command can be made of."""
     scheme, source = flags.parse_source(order.source)
     if scheme == "file":
         asked = Path(os.path.realpath(source.removeprefix("file://")))
         if not any(asked.is_relative_to(allowed) for allowed in (*sources, mount)):
             raise OrderError("a file:// source must be below a directory of the server's --source-dirs")
-    return flags.sync(version, order, str(mount / target), order.credentials)
+    flags.sync(version, order, str(mount / target(order)), order.credentials)
 
 
-async def sync(command_line: Invocation, order: SyncOrder, mount: Path, told: Told) -> Result:
+def target(order: SyncOrder) -> PurePosixPath:
+    return places.parse(order.destination) if order.destination else PurePosixPath()
+
+
+async def sync(version: flags.Version, order: SyncOrder, mount: Path, told: Told) -> Result:
+    """Copy, by a way into the data set that leads nowhere else."""
     if order.destination and not order.dry:
-        await asyncio.to_thread(places.made_directory, mount, places.parse(order.destination))
-    async with watched(mount, told):
-        ended = await command.run(command_line)
+        await asyncio.to_thread(places.made_directory, mount, target(order))
+    with sheltered(mount) as descriptor:
+        root = mount if descriptor is None else Path(f"/proc/self/fd/{descriptor}")
+        command_line = flags.sync(version, order, str(root / target(order)), order.credentials)
+        async with watched(mount, told):
+            ended = await command.run(command_line, inherited=() if descriptor is None else (descriptor,))
     result = summed(ended.lines)
     if ended.code or result is None or result.failed:
         raise OperationError(f"juicefs sync failed: {ended.complaint}", result)

@@ -94,6 +94,7 @@ async def proved(place: Place, order: WarmupOrder, volume: identity.Identity) ->
         if not findings.missing_files or not left:
             break
         await settle(place, search, findings.missing_files)
+        await asyncio.to_thread(search.discard_cut, expectation.read(place.missing))
         await asyncio.to_thread(expectation.renew, place.mount, place.expected, place.missing)
         missing = expectation.read(place.missing)
         while batch := list(itertools.islice(missing, BATCH)):

@@ -29,7 +29,7 @@ def test_other_words_do_not_change_the_time_and_another_status_does() -> None:
 
 
 @pytest.mark.parametrize(
-    "status", [None, {}, {"conditions": None}, {"conditions": 5}, {"conditions": [{"type": "Ready"}]}]
+    "status", [None, "odd", {}, {"conditions": None}, {"conditions": 5}, {"conditions": [{"type": "Ready"}]}]
 )
 def test_what_nobody_can_read_counts_as_not_said(status: object) -> None:
     assert conditions_of({"status": status}) == ()

@@ -50,11 +50,11 @@ def test_an_option_without_its_value_is_refused_with_its_name() -> None:
 
 
 def test_no_secret_is_among_the_arguments() -> None:
-    for invocation in (formatting(volume(), update=True), mounting(OLD, volume(), "/stage")):
+    for invocation in (formatting(OLD, volume(), update=True), mounting(OLD, volume(), "/stage")):
         assert "hidden" not in " ".join(invocation.argv)
-    assert set(formatting(volume(), update=True).secrets.values()) == {"hidden-one", "hidden-two", "hidden-three"}
+    assert set(formatting(OLD, volume(), update=True).secrets.values()) == {"hidden-one", "hidden-two", "hidden-three"}
 
 
 def test_a_volume_that_is_there_gets_new_keys_or_is_left_as_it_is() -> None:
-    assert "--no-update" not in formatting(volume(), update=True).argv
-    assert "--no-update" in formatting(volume(), update=False).argv
+    assert "--no-update" not in formatting(OLD, volume(), update=True).argv
+    assert "--no-update" in formatting(OLD, volume(), update=False).argv

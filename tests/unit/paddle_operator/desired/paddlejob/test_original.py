@@ -2,10 +2,7 @@
 
 import pytest
 
-from paddle_operator.desired.paddlejob.snapshot import Settings
 from support.paddleworld import PaddleWorld, paddle_job, role
-
-ETCD = Settings(etcd_server="etcd:2379")
 
 
 @pytest.mark.parametrize("intranet", ["", "PodIP", "Service"])
@@ -26,12 +23,6 @@ def test_nothing_is_left_of_a_completed_job_but_itself() -> None:
     world.succeed("demo-worker-0", "demo-worker-1")
     world.settle()
     assert (world.status.phase, world.objects) == ("Completed", {})
-
-
-def test_the_elastic_number_is_that_of_the_workers_also_behind_servers() -> None:
-    world = PaddleWorld(paddle_job(elastic=1, ps=role(1), worker=role(3)), ETCD).settle()
-    env = {found["name"]: found.get("value") for found in world.pod("demo-worker-0")["spec"]["containers"][0]["env"]}
-    assert env["PADDLE_ELASTIC_NP"] == "3"
 
 
 def test_a_range_without_elastic_is_warned_about_once() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.names import sampleset_node_label
 from paddle_operator.desired.paddlejob.placement import narrowed
 from support.paddleworld import PaddleWorld, paddle_job, role, sample_set
 
@@ -15,7 +16,7 @@ REFERENCE = {"name": "imagenet", "mountPath": "/mnt/imagenet"}
 
 def cached(partition: int) -> Manifest:
     return {
-        "key": "paddlepaddle.org/juicefs-imagenet",
+        "key": sampleset_node_label("team", "imagenet"),
         "operator": "In",
         "values": [f"imagenet-runtime-{partition}"],
     }

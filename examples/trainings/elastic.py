@@ -10,10 +10,10 @@ import paddle
 from paddle import distributed, nn
 
 # Kept where a container that starts again finds it: a volume, not the container's own files.
-CHECKPOINT = Path(os.environ.get("CHECKPOINT", "/tmp/checkpoint"))
+CHECKPOINT = Path(os.environ.get("CHECKPOINT", "checkpoint"))
 STEPS = int(os.environ.get("STEPS", "100"))
 # A file by which any worker is told to bring the training to its end.
-END = Path("/tmp/end")
+END = CHECKPOINT.with_name("end")
 PAUSE = 0.5
 RATE = 0.05
 WANTED = [[1.0], [2.0], [3.0], [4.0]]

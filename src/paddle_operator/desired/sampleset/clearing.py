@@ -1,0 +1,36 @@
+"""Caches that are given up are emptied first, as far as their servers can be reached, and not for long."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from paddle_operator.desired.sampleset.errands import Errand
+from paddle_operator.desired.sampleset.naming import digest
+from paddle_operator.desired.sampleset.runtimes import Runtime
+from paddle_operator.desired.sampleset.snapshot import Snapshot
+
+PATIENCE = timedelta(seconds=60)
+
+
+@dataclass(frozen=True)
+class Farewell:
+    """Whether a server may go already, and the order that it gets until then."""
+
+    may_go: bool
+    errand: Errand | None = None
+
+
+def farewell(snapshot: Snapshot, runtime: Runtime, until: datetime | None = None) -> Farewell:
+    """Let a server go when its cache is empty, or when it cannot be asked; `until` is when patience ends at the latest.
+
+    The spec's generation is part of the id: a cache that was filled anew is emptied anew.
+    """
+    if not (runtime.ready and snapshot.has_token) or (until is not None and until <= snapshot.now):
+        return Farewell(may_go=True)
+    if runtime.word is None or not runtime.word.mounted:
+        return Farewell(may_go=bool(runtime.trouble) or runtime.word is not None)
+    metadata = snapshot.sample_set.metadata
+    name = f"clear-{digest(metadata.uid, metadata.generation)[:12]}-{runtime.partition}"
+    work = runtime.word.works.get(name)
+    if work is not None and (work.standing.is_over or (work.began or snapshot.now) + PATIENCE <= snapshot.now):
+        return Farewell(may_go=True)
+    return Farewell(may_go=False, errand=Errand(runtime.name, name, {"type": "clear"}))

@@ -1,0 +1,57 @@
+"""The end of a set: after the jobs that use it, and with all that was made for it; the data itself is left alone."""
+
+from datetime import timedelta
+
+from paddle_operator.api import names
+from paddle_operator.api.conditions import condition
+from paddle_operator.api.sampleset import SampleSetPhase, SampleSetStatus
+from paddle_operator.desired.sampleset.clearing import farewell
+from paddle_operator.desired.sampleset.decision import Decision, Piece, removed
+from paddle_operator.desired.sampleset.nodelabels import labels_left
+from paddle_operator.desired.sampleset.snapshot import Snapshot
+from paddle_operator.desired.sampleset.state import State
+from paddle_operator.desired.sampleset.status import status_of_ending
+
+# To empty the caches; who cannot be reached by then keeps what it has.
+LONGEST_FAREWELL = timedelta(seconds=60)
+PAUSE_SECONDS = 5.0
+
+
+def end(snapshot: Snapshot) -> Decision:
+    metadata = snapshot.sample_set.metadata
+    own = names.sampleset_finalizer(metadata.name)
+    if own not in metadata.finalizers:
+        return Decision(None)
+    if snapshot.users:
+        return _wait(snapshot)
+    labels = labels_left(snapshot)
+    asked = metadata.deletion_timestamp or snapshot.now
+    farewells = [farewell(snapshot, found, asked + LONGEST_FAREWELL) for found in snapshot.runtimes.values()]
+    if not all(found.may_go for found in farewells):
+        errands = tuple(found.errand for found in farewells if found.errand is not None)
+        status = _status(snapshot, "the caches are emptied")
+        return Decision(status, labels=labels, errands=errands, look_again=PAUSE_SECONDS)
+    parts = (
+        (Piece.STATEFUL_SET, snapshot.stateful_set),
+        (Piece.CLAIM, snapshot.claim),
+        (Piece.VOLUME, snapshot.volume),
+    )
+    left = [f"{piece} {found['metadata']['name']}" for piece, found in parts if found is not None]
+    if not left and not labels:
+        return Decision(None, finalizers=tuple(name for name in metadata.finalizers if name != own))
+    delete = tuple(found for piece, manifest in parts for found in removed(piece, manifest))
+    message = f"waits for the end of {', '.join(left)}" if left else "the labels of nodes are removed"
+    return Decision(_status(snapshot, message), labels=labels, delete=delete)
+
+
+def _wait(snapshot: Snapshot) -> Decision:
+    message = f"it is being deleted, and waits for {', '.join(snapshot.users)} to end"
+    state = State(SampleSetPhase.NONE, names.REASON_IN_USE, message)
+    in_use = condition(names.CONDITION_IN_USE, names.REASON_IN_USE, message, holds=True)
+    return Decision(status_of_ending(snapshot, state, [in_use]))
+
+
+def _status(snapshot: Snapshot, message: str) -> SampleSetStatus:
+    state = State(SampleSetPhase.NONE, names.REASON_TERMINATING, f"it is being deleted: {message}")
+    unused = condition(names.CONDITION_IN_USE, names.REASON_UNUSED, "no job uses it", holds=False)
+    return status_of_ending(snapshot, state, [unused])

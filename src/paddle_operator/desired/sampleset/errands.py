@@ -1,0 +1,79 @@
+"""Orders to runtime servers, each under an id that follows from what it is for; and what became of earlier ones."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from paddle_operator.api.manifest import Key, Manifest
+from paddle_operator.desired.sampleset.runtimes import Runtime, Standing, Word, Work
+
+FIRST_PAUSE = timedelta(seconds=10)
+LONGEST_PAUSE = timedelta(minutes=5)
+MOST_DOUBLINGS = 5
+
+
+@dataclass(frozen=True)
+class Errand:
+    """An order as the server's interface has it; `secret` is where the keys are that go with it."""
+
+    pod: str
+    id: str
+    order: Manifest
+    secret: Key | None = None
+
+
+@dataclass(frozen=True)
+class Try:
+    """How the last try stands, the first has number 0. `errand`: give the order, again or anew; `due`: at that time."""
+
+    id: str
+    number: int = 0
+    work: Work | None = None
+    errand: Errand | None = None
+    due: datetime | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.work is not None and self.work.standing is Standing.SUCCEEDED and self.errand is None
+
+    @property
+    def failed(self) -> bool:
+        return self.work is not None and self.work.standing in (Standing.FAILED, Standing.CANCELLED)
+
+
+def tried(
+    runtime: Runtime,
+    name: str,
+    order: Manifest,
+    now: datetime,
+    secret: Key | None = None,
+    counts_from: datetime | None = None,
+) -> Try:
+    """Look at the last try under this name; one that failed is made again, the later the more often.
+
+    What began before `counts_from` does not count: something undid it since.
+    """
+
+    def errand(number: int) -> Errand:
+        return Errand(runtime.name, f"{name}-{number}", order, secret)
+
+    number, work = _last(runtime.word or Word(), name)
+    if work is None:
+        return Try(f"{name}-0", errand=errand(0))
+    current = Try(f"{name}-{number}", number, work)
+    if not work.standing.is_over:
+        return replace(current, errand=errand(number) if work.lacks_keys else None)
+    if work.standing is Standing.SUCCEEDED:
+        undone = counts_from is not None and work.began is not None and work.began < counts_from
+        return replace(current, errand=errand(number + 1) if undone else None)
+    due = (work.ended or now) + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(number, MOST_DOUBLINGS))
+    return replace(current, errand=errand(number + 1)) if due <= now else replace(current, due=due)
+
+
+def _last(word: Word, name: str) -> tuple[int, Work | None]:
+    found = {
+        int(number): work
+        for id_, work in word.works.items()
+        if (number := id_.removeprefix(f"{name}-")) != id_ and number.isascii() and number.isdecimal()
+    }
+    last = max(found, default=0)
+    return last, found.get(last)

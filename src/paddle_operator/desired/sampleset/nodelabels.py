@@ -1,0 +1,40 @@
+"""The labels that lead workers to the nodes of their partitions."""
+
+from paddle_operator.api import names
+from paddle_operator.api.manifest import Manifest, labels_of
+from paddle_operator.desired.sampleset.naming import key_of_set
+from paddle_operator.desired.sampleset.snapshot import Snapshot
+
+Change = tuple[str, dict[str, str | None]]
+
+
+def label_changes(snapshot: Snapshot) -> tuple[Change, ...]:
+    """Give the labels to set, and those to remove, on nodes that are there."""
+    servers = {found.node: found.name for found in snapshot.wanted if found.node and not found.pod.stopping}
+    changes = ((name, _change(snapshot, node, servers.get(name))) for name, node in sorted(snapshot.nodes.items()))
+    return tuple((name, change) for name, change in changes if change)
+
+
+def labels_left(snapshot: Snapshot) -> tuple[Change, ...]:
+    """Give all labels to remove, when the set ends."""
+    changes = ((name, _change(snapshot, node, None)) for name, node in sorted(snapshot.nodes.items()))
+    return tuple((name, change) for name, change in changes if change)
+
+
+def _change(snapshot: Snapshot, node: Manifest, wanted: str | None) -> dict[str, str | None]:
+    """Change our own label, and the one that is only of the set's name if we set it or nobody did.
+
+    The second is what people know from the original operator. A set of the same name in another namespace may have it
+    on this node, and keeps it: jobs go by the first.
+    """
+    present = labels_of(node)
+    own, shared = names.sampleset_node_label(*key_of_set(snapshot.sample_set)), _shared(snapshot)
+    change: dict[str, str | None] = {} if present.get(own) == wanted else {own: wanted}
+    is_ours = present.get(shared) is None or present.get(shared) == present.get(own)
+    if is_ours and present.get(shared) != wanted:
+        change[shared] = wanted
+    return change
+
+
+def _shared(snapshot: Snapshot) -> str:
+    return names.sampleset_label(snapshot.sample_set.metadata.name)

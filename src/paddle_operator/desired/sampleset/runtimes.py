@@ -1,0 +1,97 @@
+"""The runtime servers of a set as they are seen: their pods, and what they say."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.desired.paddlejob.observedpod import ObservedPod, observed_pod, why_not_running
+
+
+class Standing(StrEnum):
+    """Where an operation stands, in a server's words."""
+
+    QUEUED = "Queued"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    CANCELLED = "Cancelled"
+
+    @property
+    def is_over(self) -> bool:
+        return self not in (Standing.QUEUED, Standing.RUNNING)
+
+
+@dataclass(frozen=True)
+class Work:
+    """An operation of a server. `lacks_keys`: it waits until the same order comes again, with the keys.
+
+    `missing_files` are those that a warm-up could not bring into the cache, although it tried all.
+    """
+
+    type: str
+    standing: Standing
+    message: str = ""
+    lacks_keys: bool = False
+    began: datetime | None = None
+    ended: datetime | None = None
+    files: int = 0
+    total_files: int = 0
+    missing_files: int = 0
+
+
+@dataclass(frozen=True)
+class Word:
+    """What a server last said; `works` by id."""
+
+    mounted: bool = True
+    data_bytes: int = 0
+    data_files: int = 0
+    cached_bytes: int = 0
+    capacity_bytes: int = 0
+    free_bytes: int = 0
+    hits: int = 0
+    misses: int = 0
+    works: Mapping[str, Work] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A server. `word`: nothing if it has not been heard yet; `trouble`: why, or why no longer, as far as is known."""
+
+    partition: int
+    pod: ObservedPod
+    ready: bool
+    word: Word | None = None
+    trouble: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.pod.name
+
+    @property
+    def node(self) -> str:
+        return self.pod.node
+
+    @property
+    def listens(self) -> bool:
+        """Tell whether it takes orders now."""
+        return self.ready and self.word is not None and self.word.mounted
+
+    @property
+    def why_not(self) -> str:
+        return why_not_running(self.pod)
+
+
+def runtime(pod: Manifest, partition: int, word: Word | None = None, trouble: str = "") -> Runtime:
+    observed = observed_pod(pod)
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    ready = any(found.get("type") == "Ready" and found.get("status") == "True" for found in conditions)
+    return Runtime(partition, observed, ready and not observed.stopping, word, trouble)
+
+
+def partition_of(pod: str, runtime_name: str) -> int | None:
+    """Give the number at the end of a pod's name."""
+    number = pod.removeprefix(f"{runtime_name}-")
+    return int(number) if number != pod and number.isascii() and number.isdecimal() and len(number) <= 5 else None  # noqa: PLR2004  # digits of the most partitions

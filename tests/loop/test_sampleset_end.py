@@ -1,0 +1,131 @@
+"""The end of SampleSets on the real loop: after the jobs, in any order, and never with what is not theirs."""
+
+import pytest
+
+from paddle_operator.api.manifest import Key, Manifest, uid_of
+from support.cachecluster import CacheCluster
+from support.embeddedapi import Api
+from support.eventually import eventually
+from support.sampleloop import SET, controllers, labelled, left, status, why
+from support.samplesets import sample_set, secret
+
+from .conftest import Managing, is_ready
+
+
+def paddle_job(phase: str, running: int) -> Manifest:
+    template = {"spec": {"containers": [{"name": "train", "image": "demo:v1"}]}}
+    return {
+        "metadata": {"name": "train", "namespace": "default"},
+        "spec": {
+            "sampleSetRef": {"name": "imagenet", "mountPath": "/mnt/imagenet"},
+            "worker": {"replicas": 1, "template": template},
+        },
+        "status": {"phase": phase, "worker": {"running": running}},
+    }
+
+
+def sample_job(phase: str) -> Manifest:
+    return {
+        "metadata": {"name": "warm", "namespace": "default"},
+        "spec": {"type": "warmup", "sampleSetRef": {"name": "imagenet"}},
+        "status": {"phase": phase},
+    }
+
+
+async def test_a_set_that_is_deleted_waits_for_the_jobs_that_use_it(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    """The original pulled the data away under running jobs."""
+    await is_ready(api, managing)
+    api.put("paddlejobs", paddle_job("Running", 1))
+    api.put("samplejobs", sample_job("Running"))
+    api.remove("samplesets", SET)
+    async with managing(controllers()):
+        await eventually(lambda: why(api).endswith("waits for PaddleJob train, SampleJob warm to end"))
+        assert (len(labelled(api)), len(api.names("pods")), status(api)["phase"]) == (1, 1, "Ready")
+        api.put("samplejobs", sample_job("Succeeded"))
+        await eventually(lambda: why(api, "InUse").endswith("waits for PaddleJob train to end"))
+        api.put("paddlejobs", paddle_job("Completed", 0))
+        await eventually(lambda: (api.names("samplesets"), left(api)) == ([], []))
+    orders = [found.type for found in cluster.runtime(0).spool.operations.values()]
+    assert orders == ["sync", "warmup", "clear"]
+
+
+async def test_a_job_that_only_waits_for_the_data_does_not_keep_a_set_from_ending(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    await is_ready(api, managing)
+    api.put("paddlejobs", paddle_job("Pending", 0))
+    api.put("samplejobs", sample_job(""))
+    api.remove("samplesets", SET)
+    async with managing(controllers()):
+        await eventually(lambda: (api.names("samplesets"), left(api)) == ([], []))
+    assert cluster.runtime(0).spool.cached == 0
+
+
+ORDERS: dict[str, list[tuple[str, Key]]] = {
+    "the Secret first": [("secrets", SET), ("samplesets", SET)],
+    "the claim first": [("persistentvolumeclaims", SET), ("samplesets", SET)],
+    "the set first": [("samplesets", SET), ("persistentvolumeclaims", SET), ("secrets", SET)],
+    "the servers first": [("statefulsets", Key("default", "imagenet-runtime")), ("samplesets", SET)],
+    "the token first": [("secrets", Key("default", "imagenet-runtime")), ("samplesets", SET)],
+    "the namespace": [("namespaces", Key("", "default"))],
+    "a job first": [("paddlejobs", Key("default", "train")), ("samplesets", SET)],
+}
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS.keys())
+async def test_a_set_ends_in_whichever_order_things_are_deleted(
+    api: Api, managing: Managing, cluster: CacheCluster, order: list[tuple[str, Key]]
+) -> None:
+    await is_ready(api, managing)
+    api.put("paddlejobs", paddle_job("Running", 1))
+    async with managing(controllers()):
+        for plural, key in order:
+            api.remove(plural, key)
+        if ("samplesets", SET) in order:
+            api.put("paddlejobs", paddle_job("Completed", 0))
+        await eventually(lambda: (api.names("samplesets"), left(api)) == ([], []))
+    assert cluster.runtimes
+
+
+FOREIGN: dict[str, tuple[str, Manifest]] = {
+    "a claim": (
+        "persistentvolumeclaims",
+        {"metadata": {"name": "imagenet"}, "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": "theirs",
+         "resources": {"requests": {"storage": "1Gi"}}}, "status": {"phase": "Bound"}},
+    ),
+    "a service": (
+        "services",
+        {"metadata": {"name": "imagenet-runtime-service"}, "spec": {"ports": [{"port": 80}]}},
+    ),
+    "a StatefulSet": (
+        "statefulsets",
+        {"metadata": {"name": "imagenet-runtime"}, "spec": {"replicas": 0, "serviceName": "theirs", "selector":
+         {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": []}}}},
+    ),
+    "a Secret": ("secrets", {"metadata": {"name": "imagenet-runtime"}, "data": {"token": "dGhlaXJz"}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("plural", "theirs"), FOREIGN.values(), ids=FOREIGN.keys())
+async def test_what_is_not_ours_is_told_of_and_neither_taken_nor_deleted(
+    api: Api, managing: Managing, cluster: CacheCluster, plural: str, theirs: Manifest
+) -> None:
+    """The original took it for its own, also when the set was deleted."""
+    theirs = {**theirs, "metadata": {**theirs["metadata"], "namespace": "default", "labels": LABELS}}
+    before = api.put(plural, theirs)
+    api.put("secrets", secret())
+    api.put("samplesets", sample_set())
+    async with managing(controllers()):
+        await eventually(lambda: why(api, "Stalled").startswith("NameTaken: ") and "is not ours" in why(api, "Stalled"))
+        assert not cluster.runtimes or plural == "services"
+        api.remove("samplesets", SET)
+        await eventually(lambda: api.names("samplesets") == [])
+    after = api.get(plural, "default", theirs["metadata"]["name"])
+    assert (uid_of(after), after.get("spec"), after.get("data")) == (
+        uid_of(before), before.get("spec"), before.get("data")
+    )  # fmt: skip
+
+
+LABELS = {"paddlepaddle.org/juicefs-imagenet": "true", "batch.paddlepaddle.org/sampleset": "imagenet"}

@@ -1,0 +1,198 @@
+"""What a cluster does for SampleSets: it binds claims, makes the pods of StatefulSets, and runs a server in each."""
+
+import asyncio
+import base64
+import contextlib
+from collections import defaultdict
+from collections.abc import AsyncIterator
+
+from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, labels_of, uid_of
+from paddle_operator.embedded.apiserver.deletion import Deletion
+from paddle_operator.engines.operations import OperationState
+from support.embeddedapi import Api
+from support.fakeruntime import FakeRuntime, Spool
+
+PAUSE = 0.003
+IN_USE, OF_VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
+WELL = {"sync": OperationState.SUCCEEDED, "warmup": OperationState.SUCCEEDED, "clear": OperationState.SUCCEEDED}
+
+
+class CacheCluster:
+    """Nodes whose names are in `dead` do nothing any more; `deaf` pods run and do not listen."""
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+        self.runtimes: dict[Key, FakeRuntime] = {}
+        self.spools: defaultdict[tuple[str, str], Spool] = defaultdict(Spool)
+        self.endings = dict(WELL)
+        self.binds = True
+        self.dead: set[str] = set()
+        self.deaf: set[Key] = set()
+
+    def add_nodes(self, *names: str) -> None:
+        ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+        for name in names:
+            self.api.put("nodes", {"metadata": {"name": name}, "status": ready})
+
+    def runtime(self, partition: int = 0, name: str = "imagenet", namespace: str = "default") -> FakeRuntime:
+        return self.runtimes[Key(namespace, f"{name}-runtime-{partition}")]
+
+    async def run(self) -> None:
+        seen = -1
+        try:
+            while True:
+                if seen != self.api.version:
+                    seen = self.api.version
+                    self._bind()
+                    await self._keep_pods()
+                    self._schedule()
+                    await self._serve()
+                await asyncio.sleep(PAUSE)
+        finally:
+            for server in self.runtimes.values():
+                await server.stop()
+
+    # Volumes.
+
+    def _bind(self) -> None:
+        claims = {key_of(found): found for found in self.api.all("persistentvolumeclaims")}
+        for volume in self.api.all("persistentvolumes"):
+            reference = volume["spec"]["claimRef"]
+            claim = claims.get(Key(reference["namespace"], reference["name"]))
+            self._keep_volume(volume, claim)
+        for key, claim in claims.items():
+            self._protect("persistentvolumeclaims", claim, IN_USE, held=self._is_mounted(key))
+
+    def _keep_volume(self, volume: Manifest, claim: Manifest | None) -> None:
+        reference, name = volume["spec"]["claimRef"], volume["metadata"]["name"]
+        fits = claim is not None and claim["spec"]["volumeName"] == name
+        mine = fits and claim is not None and reference.get("uid") in (None, uid_of(claim))
+        self._protect("persistentvolumes", volume, OF_VOLUME, held=mine)
+        if "deletionTimestamp" in volume["metadata"]:
+            return
+        if claim is not None and mine and self.binds:
+            self._say("persistentvolumes", volume, {"phase": "Bound"}, spec={"claimRef": {"uid": uid_of(claim)}})
+            self._say("persistentvolumeclaims", claim, {"phase": "Bound"})
+        elif reference.get("uid") and not mine:
+            self._say("persistentvolumes", volume, {"phase": "Released"})
+
+    def _is_mounted(self, claim: Key) -> bool:
+        return any(
+            (volume.get("persistentVolumeClaim") or {}).get("claimName") == claim.name
+            for pod in self.api.all("pods")
+            if pod["metadata"]["namespace"] == claim.namespace
+            for volume in pod["spec"].get("volumes", [])
+        )
+
+    def _protect(self, plural: str, manifest: Manifest, finalizer: str, *, held: bool) -> None:
+        present = manifest["metadata"].get("finalizers") or []
+        going = "deletionTimestamp" in manifest["metadata"]
+        if not going and finalizer not in present:
+            self._put(plural, manifest, metadata={"finalizers": [*present, finalizer]})
+        elif going and not held and finalizer in present:
+            self._put(plural, manifest, metadata={"finalizers": [name for name in present if name != finalizer]})
+
+    # Pods.
+
+    async def _keep_pods(self) -> None:
+        for found in self.api.all("statefulsets"):
+            if "deletionTimestamp" in found["metadata"]:
+                continue
+            key = key_of(found)
+            template = found["spec"]["template"]
+            pods = {key_of(pod).name: pod for pod in self.api.all("pods") if is_of(pod, found)}
+            wanted = [f"{key.name}-{number}" for number in range(found["spec"]["replicas"])]
+            for name in wanted:
+                if name not in pods:
+                    await self._make_pod(found, name)
+            outdated = [name for name, pod in pods.items() if edition(pod) != edition(template)]
+            for name in [name for name in pods if name not in wanted] + outdated[:1]:
+                if "deletionTimestamp" not in pods[name]["metadata"]:
+                    self.api.remove("pods", Key(key.namespace, name))
+
+    async def _make_pod(self, stateful_set: Manifest, name: str) -> None:
+        namespace = stateful_set["metadata"]["namespace"]
+        template = stateful_set["spec"]["template"]
+        server = FakeRuntime(Spool(), lambda: self._token(namespace, stateful_set["metadata"]["name"]), self.endings)
+        await server.start()
+        if Key(namespace, name) in self.deaf:
+            await server.stop()
+        self.runtimes[Key(namespace, name)] = server
+        container = {**template["spec"]["containers"][0], "ports": [{"name": "runtime", "containerPort": server.port}]}
+        owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": stateful_set["metadata"]["name"]}
+        owner |= {"uid": uid_of(stateful_set), "controller": True, "blockOwnerDeletion": True}
+        metadata = {**template["metadata"], "name": name, "namespace": namespace, "ownerReferences": [owner]}
+        self.api.put("pods", {"metadata": metadata, "spec": {**template["spec"], "containers": [container]}})
+
+    def _token(self, namespace: str, secret: str) -> str:
+        return base64.b64decode(self.api.get("secrets", namespace, secret)["data"]["token"]).decode()
+
+    def _schedule(self) -> None:
+        for pod in self.api.all("pods"):
+            if pod["spec"].get("nodeName"):
+                continue
+            alike = [other for other in self.api.all("pods") if group_of(other) == group_of(pod)]
+            taken = {other["spec"].get("nodeName") for other in alike}
+            free = [name for name in self.api.names("nodes") if name not in taken | self.dead]
+            if free:
+                self._put("pods", pod, spec={"nodeName": free[0]})
+
+    async def _serve(self) -> None:
+        """Let each node's kubelet start what is new, and end what is deleted."""
+        for pod in self.api.all("pods"):
+            node, server = pod["spec"].get("nodeName"), self.runtimes.get(key_of(pod))
+            if node is None or node in self.dead or server is None:
+                continue
+            if "deletionTimestamp" in pod["metadata"]:
+                await server.stop()
+                self.api._objects.delete(self.api._resources["pods"], key_of(pod), Deletion(grace_seconds=0))
+            elif not (pod.get("status") or {}).get("podIP"):
+                server.spool = self.spools[node, pod["spec"]["volumes"][1]["hostPath"]["path"]]
+                conditions = [{"type": "Ready", "status": "True"}]
+                status = {"phase": "Running", "podIP": "127.0.0.1", "conditions": conditions}
+                self._say("pods", pod, status)
+
+    def kill_node(self, name: str) -> None:
+        self.dead.add(name)
+        silent = {"conditions": [{"type": "Ready", "status": "Unknown"}]}
+        self.api.put("nodes", {"metadata": {"name": name}, "status": silent})
+
+    def unready(self, partition: int = 0) -> None:
+        pod = self.api.get("pods", "default", f"imagenet-runtime-{partition}")
+        self._say("pods", pod, {"conditions": [{"type": "Ready", "status": "False"}]})
+
+    def _say(self, plural: str, manifest: Manifest, status: Manifest, **parts: Manifest) -> None:
+        if any((manifest.get("status") or {}).get(name) != value for name, value in status.items()):
+            self._put(plural, manifest, status=status, **parts)
+
+    def _put(self, plural: str, manifest: Manifest, metadata: Manifest | None = None, **parts: Manifest) -> None:
+        where = {name: value for name, value in zip(("namespace", "name"), key_of(manifest), strict=True) if value}
+        self.api.put(plural, {"metadata": {**where, **(metadata or {})}, **parts})
+
+
+def is_of(pod: Manifest, stateful_set: Manifest) -> bool:
+    return (controller_of(pod) or {}).get("uid") == uid_of(stateful_set)
+
+
+def group_of(pod: Manifest) -> tuple[str, dict[str, str]]:
+    return pod["metadata"]["namespace"], labels_of(pod)
+
+
+def edition(manifest: Manifest) -> tuple[object, ...]:
+    """Give what a pod is made anew for."""
+    annotations = manifest["metadata"].get("annotations") or {}
+    return annotations.get("batch.paddlepaddle.org/secret-version"), manifest["spec"]["containers"][0]["image"]
+
+
+@contextlib.asynccontextmanager
+async def running(api: Api, *nodes: str) -> AsyncIterator[CacheCluster]:
+    cluster = CacheCluster(api)
+    cluster.add_nodes(*nodes)
+    task = asyncio.create_task(cluster.run())
+    try:
+        yield cluster
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        raise error

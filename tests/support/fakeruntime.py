@@ -1,0 +1,135 @@
+"""A runtime server that speaks the interface and does nothing: operations end as the test says."""
+
+import asyncio
+import contextlib
+import datetime as dt
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+from aiohttp import web
+
+from paddle_operator.engines.operations import Operation, OperationState, Order, SyncOrder, without_credentials
+from paddle_operator.engines.reports import Cache, Data, Report
+
+SHARE = 100
+
+
+@dataclass
+class Spool:
+    """What stays on a node when a server goes: operations, their orders, and the cache."""
+
+    operations: dict[str, Operation] = field(default_factory=dict)
+    orders: dict[str, Order] = field(default_factory=dict)
+    cached: int = 0
+
+
+class FakeRuntime:
+    """`endings`: how operations of a type end, at once; those of a type that is not in it run on."""
+
+    def __init__(self, spool: Spool, token: Callable[[], str], endings: dict[str, OperationState]) -> None:
+        self.spool = spool
+        self.endings = endings
+        self.mounted = True
+        self.port = 0
+        self.refused = 0
+        self.credentials: list[object] = []
+        self.streams = 0
+        self._token = token
+        self._changed = asyncio.Event()
+        self._runner: web.AppRunner | None = None
+
+    async def start(self) -> None:
+        app = web.Application(middlewares=[self._authenticated])
+        app.add_routes(
+            [web.put("/v1/operations/{id}", self._put), web.get("/v1/watch", self._watch)],
+        )
+        self._runner = web.AppRunner(app, shutdown_timeout=0.1, access_log=None)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    @property
+    def report(self) -> Report:
+        cache = Cache(used=self.spool.cached, capacity=1000, free=1000 - self.spool.cached, hits=3, misses=1)
+        operations = tuple(self.spool.operations.values())
+        return Report("juicefs", "0.14.2", self.mounted, "", Data(300, 3), cache, operations)
+
+    def change(self) -> None:
+        """Tell everybody who listens."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def restart(self) -> None:
+        """Forget the keys, as a server that was started again has."""
+        for name, found in self.spool.operations.items():
+            if not found.state.is_final:
+                self.spool.operations[name] = msgspec.structs.replace(found, needs_credentials=True)
+        self.change()
+
+    def end(self, prefix: str, state: OperationState, message: str = "") -> None:
+        """End the operations that run and whose ids begin so."""
+        for name, found in self.spool.operations.items():
+            if name.startswith(prefix) and not found.state.is_final:
+                self.spool.operations[name] = msgspec.structs.replace(
+                    found, state=state, message=message, end_time=now()
+                )
+        self.change()
+
+    @web.middleware
+    async def _authenticated(
+        self, request: web.Request, handler: Callable[[web.Request], object]
+    ) -> web.StreamResponse:
+        if request.headers.get("Authorization") != f"Bearer {self._token()}":
+            self.refused += 1
+            raise web.HTTPUnauthorized(text="give the token")
+        answer = await handler(request)  # type: ignore[misc]  # a handler's answer is awaited
+        assert isinstance(answer, web.StreamResponse)
+        return answer
+
+    async def _put(self, request: web.Request) -> web.Response:
+        name = request.match_info["id"]
+        given = msgspec.json.decode(await request.read(), type=Order)
+        if isinstance(given, SyncOrder):
+            self.credentials.append(msgspec.to_builtins(given.credentials) if given.credentials else None)
+        order = without_credentials(given)
+        known = self.spool.operations.get(name)
+        if known is not None and self.spool.orders[name] != order:
+            raise web.HTTPConflict(text="this id has another order")
+        if known is None:
+            known = self._begin(name, given.__struct_config__.tag)
+            self.spool.orders[name] = order
+        elif known.needs_credentials:
+            known = msgspec.structs.replace(known, needs_credentials=False)
+        self.spool.operations[name] = known
+        self.change()
+        return web.json_response(json.loads(msgspec.json.encode(known)), status=202)
+
+    def _begin(self, name: str, kind: object) -> Operation:
+        state = self.endings.get(str(kind), OperationState.RUNNING)
+        ended = now() if state.is_final else None
+        if state is OperationState.SUCCEEDED and kind in ("warmup", "clear"):
+            self.spool.cached = SHARE if kind == "warmup" else 0
+        return Operation(name, str(kind), state, message="" if state is not OperationState.FAILED else "no such bucket",
+                         order_time=now(), start_time=now(), end_time=ended)  # fmt: skip
+
+    async def _watch(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        self.streams += 1
+        with contextlib.suppress(ConnectionResetError):
+            while True:
+                changed = self._changed
+                await response.write(msgspec.json.encode(self.report) + b"\n\n")
+                await changed.wait()
+        return response
+
+
+def now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)

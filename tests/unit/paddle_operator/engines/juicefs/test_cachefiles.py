@@ -1,0 +1,95 @@
+"""Cache directories: what is in them is counted by names, and only blocks are removed."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from paddle_operator.engines.juicefs import cachefiles
+from paddle_operator.engines.juicefs.blocks import Block
+from paddle_operator.engines.juicefs.cachefiles import Holding, Inventory
+
+UUID = "c843c158-7596-493e-9dea-59db11cb4cbc"
+OTHER = "00000000-0000-4000-8000-000000000000"
+LONG_AGO = 1_000_000_000
+
+
+def block(cache: Path, uuid: str, name: str, size: int = 5) -> Path:
+    path = cache / uuid / "raw/chunks/0/0" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x" * size)
+    return path
+
+
+def test_only_a_volume_s_own_directory_is_its_cache(tmp_path: Path) -> None:
+    block(tmp_path, UUID, "1_0_5")
+    block(tmp_path, OTHER, "1_0_5")
+    block(tmp_path, "not-a-volume", "1_0_5")
+    (tmp_path / "11111111-1111-4111-8111-111111111111").symlink_to(tmp_path / UUID)
+    assert list(cachefiles.raw_trees((tmp_path,), UUID)) == [tmp_path / UUID / "raw"]
+    assert len(list(cachefiles.raw_trees((tmp_path, tmp_path / "nothing")))) == 2
+
+
+@pytest.mark.parametrize(("size", "present"), [(5, True), (9, True), (4, False), (0, False), (10, False)])
+def test_a_block_is_present_only_whole(tmp_path: Path, size: int, present: bool) -> None:  # noqa: FBT001 a table's column
+    block(tmp_path, UUID, "1_0_5", size)
+    assert cachefiles.is_present((tmp_path / UUID / "raw",), Block(1, 0, 5)) is present
+    assert not cachefiles.is_present((tmp_path / UUID / "raw",), Block(2, 0, 5))
+
+
+def test_a_cut_block_is_discarded_and_a_whole_one_kept(tmp_path: Path) -> None:
+    cut, whole = block(tmp_path, UUID, "1_0_5", 3), block(tmp_path, UUID, "2_0_5", 9)
+    for number in (1, 2, 3):
+        cachefiles.discard_cut((tmp_path / UUID / "raw",), Block(number, 0, 5))
+    assert (cut.exists(), whole.exists()) == (False, True)
+
+
+def test_the_inventory_follows_what_comes_and_goes(tmp_path: Path) -> None:
+    inventory, trees = Inventory(), (tmp_path / UUID / "raw",)
+    assert inventory.count(trees) == Holding()
+    first = block(tmp_path, UUID, "1_0_5")
+    block(tmp_path, UUID, "1_1_7")
+    block(tmp_path, UUID, "1_1_7.tmp")
+    assert inventory.count(trees) == Holding(2, 12)
+    first.unlink()
+    assert inventory.count(trees) == Holding(1, 7)
+
+
+def test_the_inventory_does_not_read_again_what_did_not_change(tmp_path: Path) -> None:
+    inventory, trees = Inventory(), (tmp_path / UUID / "raw",)
+    leaf = block(tmp_path, UUID, "1_0_5").parent
+    os.utime(leaf, (LONG_AGO, LONG_AGO))
+    assert inventory.count(trees) == Holding(1, 5)
+    block(tmp_path, UUID, "2_0_5")
+    os.utime(leaf, (LONG_AGO, LONG_AGO))
+    assert inventory.count(trees) == Holding(1, 5)
+
+
+def test_removal_takes_blocks_and_follows_no_link(tmp_path: Path) -> None:
+    path = block(tmp_path / "cache", UUID, "1_0_5")
+    staged = tmp_path / "cache" / UUID / "rawstaging/chunks/0/0/9_0_5"
+    precious = tmp_path / "outside/precious"
+    for file in (staged, precious):
+        file.parent.mkdir(parents=True)
+        file.write_text("x")
+    (path.parent / "2_0_5").symlink_to(precious)
+    (path.parents[1] / "1").symlink_to(precious.parent)
+    gone = list(cachefiles.remove_blocks(tmp_path / "cache" / UUID / "raw", lambda: False))
+    assert sum((leaf.blocks for leaf in gone), 0) == 2
+    assert not path.exists()
+    assert precious.exists()
+    assert staged.exists()
+
+
+def test_removal_stops_when_it_is_cancelled(tmp_path: Path) -> None:
+    path = block(tmp_path, UUID, "1_0_5")
+    assert list(cachefiles.remove_blocks(tmp_path / UUID / "raw", lambda: True)) == []
+    assert path.exists()
+
+
+def test_a_disk_with_two_directories_counts_once(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    one, two = cachefiles.disks((tmp_path / "a",)), cachefiles.disks((tmp_path / "a", tmp_path / "b"))
+    assert one[0] == two[0] > 0
+    assert cachefiles.disks((tmp_path / "nothing",)) == (0, 0)

@@ -1,0 +1,89 @@
+"""Paths of the data set: nothing leads out of it."""
+
+import os
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from paddle_operator.engines.juicefs import places
+from paddle_operator.engines.juicefs.places import PlaceError
+
+REFUSED = {
+    "the root": "/",
+    "nothing": "",
+    "a dot": ".",
+    "dots and slashes": ".//./",
+    "the parent": "..",
+    "the parent, later": "a/../b",
+    "an absolute path": "/a",
+    "a line end": "a\nb",
+    "an end of text": "a\0b",
+    "a long name": "x" * 256,
+    "a long path": "x/" * 513,
+    "what is JuiceFS' own": ".control",
+    "its trash": ".trash/a",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_not_below_the_root_is_refused(text: str) -> None:
+    with pytest.raises(PlaceError):
+        places.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [("a", "a"), ("a/b/", "a/b"), ("./a//b", "a/b"), ("...", "..."), ("a/.control", "a/.control"), ("-rf", "-rf")],
+)
+def test_what_is_below_the_root_is_taken(text: str, path: str) -> None:
+    assert places.parse(text) == PurePosixPath(path)
+
+
+def test_a_refusal_shows_a_hostile_path_harmlessly() -> None:
+    with pytest.raises(PlaceError) as refused:
+        places.parse("/\x1b[2J\n" + "x" * 5000)
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 300
+
+
+def tree(root: Path) -> None:
+    for name in ("b/2", "b/1", "a/x/deep", "top", ".stats"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x")
+    (root / "link").symlink_to("/etc")
+    (root / "a/loop").symlink_to("..")
+    (root / "b/file-link").symlink_to("1")
+
+
+def test_files_come_in_one_order_and_links_are_not_followed(tmp_path: Path) -> None:
+    tree(tmp_path)
+    found = list(places.files(tmp_path, PurePosixPath()))
+    assert [file.path for file in found] == ["top", "a/x/deep", "b/1", "b/2"]
+    assert [file.inode for file in found] == [(tmp_path / file.path).stat().st_ino for file in found]
+    assert [file.path for file in places.files(tmp_path, PurePosixPath("b"))] == ["b/1", "b/2"]
+    assert [file.path for file in places.files(tmp_path, PurePosixPath("b/2"))] == ["b/2"]
+    with pytest.raises(FileNotFoundError):
+        list(places.files(tmp_path, PurePosixPath("nothing")))
+
+
+@pytest.mark.parametrize("parts", [("link",), ("a", "loop"), ("a", "loop", "b")])
+def test_a_directory_is_opened_through_no_link(tmp_path: Path, parts: tuple[str, ...]) -> None:
+    tree(tmp_path)
+    with pytest.raises(OSError, match="Not a directory"), places.directory(tmp_path, parts):
+        pass
+
+
+def test_a_directory_is_made_below_the_root_and_through_no_link(tmp_path: Path) -> None:
+    tree(tmp_path)
+    assert places.made_directory(tmp_path, PurePosixPath("a/new/er")) == tmp_path / "a/new/er"
+    assert places.made_directory(tmp_path, PurePosixPath("a/new/er")).is_dir()
+    with pytest.raises(OSError, match="Not a directory"):
+        places.made_directory(tmp_path, PurePosixPath("link/new"))
+
+
+def test_opening_a_directory_leaves_nothing_open(tmp_path: Path) -> None:
+    tree(tmp_path)
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 counted, not read
+    with places.directory(tmp_path, ("a", "x")):
+        pass
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 counted, not read
