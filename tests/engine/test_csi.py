@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -407,3 +407,32 @@ def test_a_volume_that_was_mended_is_let_go_of_while_another_is_in_use(node: Nod
     for pod in ("b", "c"):
         node.unpublish(pod, other.handle)
     wait_until(lambda: not node.clients(other.handle), 10, "the other client stays")
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param(lambda node, volume: node.words_of(f"{volume.redis.port}/{volume.database}"), id="formatting"),
+        pytest.param(lambda node, volume: node.clients(volume.handle), id="starting a client"),
+        pytest.param(lambda node, volume: node.layers(node.places.stage(volume.handle)), id="mounting"),
+        pytest.param(lambda node, volume: node.layers(node.target("a", volume.handle)), id="copying the mount"),
+    ],
+)
+def test_a_plugin_that_is_killed_while_it_works_is_followed_by_one_that_ends_the_work(
+    node: Node, volume: Volume, moment: Callable[[Node, Volume], list[object]]
+) -> None:
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(node.publish, "a", volume.handle, volume.secret())
+        wait_until(lambda: bool(moment(node, volume)), 20, "the moment does not come", 0.001)
+        node.kill_plugin()
+        asked.exception()
+    node.start_plugin()
+    first = node.container(node.publish("a", volume.handle, volume.secret()))
+    first.write("hello", "there")
+    wait_until(lambda: len(node.clients(volume.handle)) == 1, 10, "there is not one client")
+    assert len(node.layers(node.target("a", volume.handle))) == 1
+    assert len(node.layers(node.places.stage(volume.handle))) == 1
+    first.end()
+    node.unpublish("a", volume.handle)
+    wait_until(lambda: not node.clients(volume.handle), 10, "the client stays")
+    assert node.layers(node.places.stage(volume.handle)) == []

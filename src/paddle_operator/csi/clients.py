@@ -2,10 +2,12 @@
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +17,7 @@ from paddle_operator.csi import launch, mounts, mounttable, syscalls
 from paddle_operator.csi.complaints import CANNOT_UPDATE, refusal
 from paddle_operator.csi.errors import Code, RefusedError
 from paddle_operator.csi.mounttable import JUICEFS, Mount
-from paddle_operator.csi.namespaces import Namespace
+from paddle_operator.csi.namespaces import PROC, Namespace
 from paddle_operator.csi.options import formatting, mounting
 from paddle_operator.csi.places import Places
 from paddle_operator.csi.volumes import Volume
@@ -87,6 +89,7 @@ class Clients:
         """Start the client and see to it that it ends up mounted, or not running."""
         stage = self.places.stage(volume.directory)
         self.node.run(lambda: stage.mkdir(parents=True, exist_ok=True))
+        end_strays(stage)
         process = self._begin(mounting(self.version, volume, str(stage)), volume)
         deadline = time.monotonic() + MOUNT_PATIENCE
         while not (found := mounttable.layers(self.node.mounts(), stage)):
@@ -136,3 +139,13 @@ class Clients:
 def end(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
     process.wait()
+
+
+def end_strays(stage: Path) -> None:
+    """End clients that mount here and were not waited for: their plugin was killed, or their mount taken away."""
+    for process in (int(entry.name) for entry in PROC.iterdir() if entry.name.isdecimal()):
+        with suppress(OSError):
+            words = (PROC / str(process) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+            if words[-1] == os.fsencode(stage) and b"mount" in words:
+                os.kill(process, signal.SIGKILL)
+                LOG.info("ended process=%d stage=%s", process, stage)
