@@ -6,16 +6,19 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import grpc
 import pytest
 
 from localkube.waiting import wait_until
+from paddle_operator.csi import mounttable
 from paddle_operator.csi.messages import NodeGetVolumeStatsRequest, NodeGetVolumeStatsResponse, Unit, VolumeCondition
+from paddle_operator.csi.namespaces import Namespace
 from support import csinode, juicefs
 from support.csinode import Container, Node
 from support.juicefs import Redis
@@ -381,3 +384,55 @@ def test_a_plugin_that_stops_on_a_node_without_volumes_leaves_nothing_there(node
     assert node.stop_plugin() == 0
     assert not node.places.plugin.exists()
     assert node.layers(node.places.state) == []
+
+
+def test_a_volume_that_was_mended_is_let_go_of_while_another_is_in_use(node: Node, volume: Volume) -> None:
+    """A client has a view of the node's mounts, in which nothing may be mended: it would hold the volume for ever."""
+    other = Volume(volume.redis, volume.directory, next(NUMBERS))
+    node.publish("b", other.handle, other.secret())
+    first = node.container(node.publish("a", volume.handle, volume.secret()))
+    node.publish("c", other.handle, other.secret())
+    first.write("hello", "there")
+    for handle in (volume.handle, other.handle, volume.handle):
+        node.kill_client(handle)
+        wait_until(partial(node.is_served, handle), 20, "the client is not back")
+    mended(first, "hello", "there")
+    (client,) = node.clients(other.handle)
+    view = mounttable.layers(Namespace(client).mounts(), node.target("b", other.handle))
+    assert len(view) == len(node.layers(node.target("b", other.handle)))
+    first.end()
+    node.unpublish("a", volume.handle)
+    wait_until(lambda: not node.clients(volume.handle), 10, "the client stays")
+    assert node.clients(other.handle)
+    for pod in ("b", "c"):
+        node.unpublish(pod, other.handle)
+    wait_until(lambda: not node.clients(other.handle), 10, "the other client stays")
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param(lambda node, volume: node.words_of(f"{volume.redis.port}/{volume.database}"), id="formatting"),
+        pytest.param(lambda node, volume: node.clients(volume.handle), id="starting a client"),
+        pytest.param(lambda node, volume: node.layers(node.places.stage(volume.handle)), id="mounting"),
+        pytest.param(lambda node, volume: node.layers(node.target("a", volume.handle)), id="copying the mount"),
+    ],
+)
+def test_a_plugin_that_is_killed_while_it_works_is_followed_by_one_that_ends_the_work(
+    node: Node, volume: Volume, moment: Callable[[Node, Volume], list[object]]
+) -> None:
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(node.publish, "a", volume.handle, volume.secret())
+        wait_until(lambda: bool(moment(node, volume)), 20, "the moment does not come", 0.001)
+        node.kill_plugin()
+        asked.exception()
+    node.start_plugin()
+    first = node.container(node.publish("a", volume.handle, volume.secret()))
+    first.write("hello", "there")
+    wait_until(lambda: len(node.clients(volume.handle)) == 1, 10, "there is not one client")
+    assert len(node.layers(node.target("a", volume.handle))) == 1
+    assert len(node.layers(node.places.stage(volume.handle))) == 1
+    first.end()
+    node.unpublish("a", volume.handle)
+    wait_until(lambda: not node.clients(volume.handle), 10, "the client stays")
+    assert node.layers(node.places.stage(volume.handle)) == []

@@ -204,6 +204,21 @@ class Node:
         (stage,) = self.layers(self.places.stage(volume))
         return self.layers(target)[-1].device == stage.device
 
+    def is_served(self, volume: str) -> bool:
+        """Tell whether a volume's client answers, and all pods of the volume have its mount."""
+        stage = self.places.stage(volume)
+        targets = [self.target(*known) for known in self.published if known[1] == volume]
+        return (
+            len(self.layers(stage)) == 1
+            and all(self.is_mended(target, volume) for target in targets)
+            and subprocess.run(
+                ["nsenter", f"--target={self.pid}", "--mount", "stat", f"{stage}/.stats"],
+                capture_output=True,
+                check=False,
+            ).returncode
+            == 0
+        )
+
     def clients(self, volume: str = "") -> list[int]:
         """Find JuiceFS' processes by where they mount."""
         wanted = str(self.places.mounts / volume)

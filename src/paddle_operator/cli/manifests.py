@@ -6,7 +6,8 @@ import yaml
 from paddle_operator.api import crd
 from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.api.names import MANAGER
-from paddle_operator.controllers import access, paddlejob
+from paddle_operator.cli.manager import ALL, choose
+from paddle_operator.controllers import access, paddlejob, sampleset
 from paddle_operator.desired.installation import csi
 from paddle_operator.desired.paddlejob.snapshot import Scheduling
 
@@ -42,15 +43,22 @@ def crds(version: str) -> None:
 
 @manifests.command()
 @click.option("--namespace", default=NAMESPACE, show_default=True, help="Where the manager runs.")
+@click.option("--controllers", "names", default=ALL, show_default=True, help="As the manager's option.")
 @click.option(
     "--scheduling",
     type=click.Choice([found.value for found in Scheduling]),
     default="",
     help="As the manager's option: leave for PodGroups or Workloads only where they are used.",
 )
-def rbac(namespace: str, scheduling: str) -> None:
+def rbac(namespace: str, names: str, scheduling: str) -> None:
     """Print the manager's account, and what it may do: what its controllers do, and nothing else."""
-    show(access.account(Key(namespace, MANAGER), paddlejob.access(Scheduling(scheduling)), lease=MANAGER))
+    chosen = choose(names, accesses(Scheduling(scheduling)))
+    show(access.account(Key(namespace, MANAGER), access.merged(*chosen), lease=MANAGER))
+
+
+def accesses(scheduling: Scheduling) -> dict[str, tuple[access.Access, ...]]:
+    """Give what each controller does in a cluster, by its name."""
+    return {paddlejob.NAME: paddlejob.access(scheduling), sampleset.NAME: sampleset.ACCESS}
 
 
 @manifests.command("csi")

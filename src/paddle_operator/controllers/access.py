@@ -1,7 +1,8 @@
 """What a manager may do in a cluster, as data, and the account and RBAC rules that are made of it."""
 
+import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.control.lease import LEASES
@@ -28,6 +29,14 @@ class Access:
         resource = f"{self.kind.plural}/{self.part}" if self.part else self.kind.plural
         named = {"resourceNames": list(self.names)} if self.names else {}
         return {"apiGroups": [self.kind.group], "resources": [resource], "verbs": list(self.verbs), **named}
+
+
+def merged(*accesses: Iterable[Access]) -> list[Access]:
+    """Give what several controllers do, with one rule for each kind or part of it."""
+    verbs: dict[Access, dict[str, None]] = {}
+    for found in itertools.chain(*accesses):
+        verbs.setdefault(replace(found, verbs=()), {}).update(dict.fromkeys(found.verbs))
+    return [replace(found, verbs=tuple(asked)) for found, asked in verbs.items()]
 
 
 def lease_access(lease: str) -> tuple[Access, ...]:

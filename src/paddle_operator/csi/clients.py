@@ -2,10 +2,12 @@
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +17,7 @@ from paddle_operator.csi import launch, mounts, mounttable, syscalls
 from paddle_operator.csi.complaints import CANNOT_UPDATE, refusal
 from paddle_operator.csi.errors import Code, RefusedError
 from paddle_operator.csi.mounttable import JUICEFS, Mount
-from paddle_operator.csi.namespaces import Namespace
+from paddle_operator.csi.namespaces import PROC, Namespace
 from paddle_operator.csi.options import formatting, mounting
 from paddle_operator.csi.places import Places
 from paddle_operator.csi.volumes import Volume
@@ -46,12 +48,19 @@ class Clients:
         try:
             self._format(volume)
             mounted = self._mount(volume)
-            self._check_name(volume, mounted)
+            self.check(volume, mounted)
         except (RefusedError, OSError):
             self.stop(volume.directory)
             raise
-        self.node.run(lambda: syscalls.make_private(mounted.place))
         return mounted
+
+    def check(self, volume: Volume, mounted: Mount) -> None:
+        """See that this is the volume that was meant: a metadata engine holds one, whatever it is called."""
+        name = mounted.source.removeprefix(SOURCE)
+        if mounted.kind != JUICEFS or name != volume.name:
+            words = f"the metadata engine in metaurl holds the volume {name!r}, not {volume.name!r}: correct the secret"
+            raise RefusedError(Code.INVALID, words)
+        self.node.run(lambda: syscalls.make_private(mounted.place))  # copies must not see what is put on one of them
 
     def stop(self, directory: str) -> None:
         """Take the mount away: its client ends by itself with the last copy."""
@@ -80,6 +89,7 @@ class Clients:
         """Start the client and see to it that it ends up mounted, or not running."""
         stage = self.places.stage(volume.directory)
         self.node.run(lambda: stage.mkdir(parents=True, exist_ok=True))
+        end_strays(stage)
         process = self._begin(mounting(self.version, volume, str(stage)), volume)
         deadline = time.monotonic() + MOUNT_PATIENCE
         while not (found := mounttable.layers(self.node.mounts(), stage)):
@@ -91,15 +101,8 @@ class Clients:
                 raise refusal("mount", volume, self._last_words(volume), "it took too long")
             time.sleep(PAUSE)
         threading.Thread(target=process.wait, name=f"client-{process.pid}", daemon=True).start()
-        LOG.info("mounted volume=%s process=%d device=%s", volume.handle, process.pid, found[-1].device)
+        LOG.info("mounted volume=%r process=%d device=%s", volume.handle, process.pid, found[-1].device)
         return found[-1]
-
-    def _check_name(self, volume: Volume, mounted: Mount) -> None:
-        """Compare what was mounted with what was meant: a metadata engine holds one volume, whatever it is called."""
-        name = mounted.source.removeprefix(SOURCE)
-        if mounted.kind != JUICEFS or name != volume.name:
-            words = f"the metadata engine in metaurl holds the volume {name!r}, not {volume.name!r}: correct the secret"
-            raise RefusedError(Code.INVALID, words)
 
     def _begin(self, invocation: Invocation, volume: Volume) -> "subprocess.Popen[bytes]":
         """Start it in the node, in a session and control groups of its own, with what is secret in its environment."""
@@ -136,3 +139,13 @@ class Clients:
 def end(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
     process.wait()
+
+
+def end_strays(stage: Path) -> None:
+    """End clients that mount here and were not waited for: their plugin was killed, or their mount taken away."""
+    for process in (int(entry.name) for entry in PROC.iterdir() if entry.name.isdecimal()):
+        with suppress(OSError):
+            words = (PROC / str(process) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+            if words[-1] == os.fsencode(stage) and b"mount" in words:
+                os.kill(process, signal.SIGKILL)
+                LOG.info("ended process=%d stage=%s", process, stage)

@@ -31,16 +31,15 @@ def forbidden_by(mount: Mount) -> Attribute:
 
 def prepare_state(node: Namespace, state: Path) -> None:
     """Have a file system in memory, for root alone, whose mounts are seen by the node whoever makes them."""
-    if mounttable.layers(node.mounts(), state):
-        return
 
     def mount() -> None:
         state.mkdir(parents=True, exist_ok=True)
         syscalls.mount_tmpfs(state, STATE_OPTIONS)
         syscalls.make_private(state)
-        syscalls.make_shared(state)
 
-    node.run(mount)
+    if not mounttable.layers(node.mounts(), state):
+        node.run(mount)
+    node.run(lambda: syscalls.make_shared(state))
 
 
 def bind(node: Namespace, source: Path, target: Path, forbidden: Attribute) -> None:

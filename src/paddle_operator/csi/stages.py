@@ -9,7 +9,7 @@ from pathlib import Path
 
 from paddle_operator.csi import mounts, mounttable
 from paddle_operator.csi.clients import Clients
-from paddle_operator.csi.errors import Code, RefusedError
+from paddle_operator.csi.errors import Code, NoAnswerError, RefusedError
 from paddle_operator.csi.mounttable import Mount
 from paddle_operator.csi.namespaces import Namespace, Questions
 from paddle_operator.csi.places import Places
@@ -108,14 +108,22 @@ class Stage:
         stage = self._mounted()
         life = self.observe_life()
         if life is Life.SILENT:
-            raise RefusedError(Code.UNAVAILABLE, f"the JuiceFS client of volume {self.handle} does not answer")
+            raise self._silent()
         if stage is None or life is Life.DEAD:
             mounts.detach(self.ground.node, self.place)
             stage = self.ground.clients.start(volume)
-        mended = self.ground.recovery.mend(stage, self.ground.targets.of(self.handle))
+        else:
+            self.ground.clients.check(volume, stage)  # an earlier plugin may have ended before it did
+        try:
+            mended = self.ground.recovery.mend(stage, self.ground.targets.of(self.handle))
+        except NoAnswerError:
+            raise self._silent() from None
         if mended:
-            LOG.info("mended volume=%s mounts=%d", self.handle, mended)
+            LOG.info("mended volume=%r mounts=%d", self.handle, mended)
         return stage
+
+    def _silent(self) -> RefusedError:
+        return RefusedError(Code.UNAVAILABLE, f"the JuiceFS client of volume {self.handle} does not answer")
 
     def _bind(self, stage: Mount, target: Path, *, read_only: bool) -> None:
         node = self.ground.node
@@ -125,7 +133,7 @@ class Stage:
         if not layers:
             node.run(lambda: target.mkdir(parents=True, exist_ok=True))
         mounts.bind(node, stage.place, target, Attribute.RDONLY if read_only else Attribute(0))
-        LOG.info("published volume=%s target=%s read_only=%s", self.handle, target, read_only)
+        LOG.info("published volume=%r target=%s read_only=%s", self.handle, target, read_only)
 
     def _release_if_unused(self) -> bool:
         """Let go of a volume that no pod has; its client ends by itself."""
@@ -134,5 +142,5 @@ class Stage:
             return False
         self.ground.clients.stop(self.directory)
         self.ground.records.drop(self.directory)
-        LOG.info("released volume=%s", self.handle)
+        LOG.info("released volume=%r", self.handle)
         return True

@@ -9,7 +9,8 @@ from paddle_operator.api.names import CSI_DRIVER
 from paddle_operator.csi.namespaces import Namespace
 from paddle_operator.csi.places import Places
 
-WRITTEN = "*/volumes/kubernetes.io~csi/*/vol_data.json"
+VOLUMES = "/volumes/kubernetes.io~csi/"
+WRITTEN = f"*{VOLUMES}*/vol_data.json"
 SUBPATHS = "volume-subpaths"
 
 
@@ -31,6 +32,10 @@ class Targets:
 
     def _places(self) -> list[Path]:
         return [written.parent / "mount" for written in sorted(self.places.pods.glob(WRITTEN))]
+
+    def is_of_node(self, place: Path) -> bool:
+        """Tell a place that the kubelet or we made, wherever a container has the node's directories."""
+        return any(part in str(place) for part in (VOLUMES, f"/{SUBPATHS}/", str(self.places.mounts)))
 
     def is_subpath(self, place: Path) -> bool:
         """Tell whether the kubelet mounts a part of a volume there, for one container."""

@@ -47,26 +47,22 @@ class Watch:
         self._stopped.set()
 
     def _look_after(self, stage: Stage) -> None:
-        pause, first = PAUSE, True
-        while first or not self._stopped.wait(pause):
-            in_use, pause = self._looked(stage, pause, first=first)
-            first = False
+        """Mend at once, and whenever the client is dead; after a failure try again later and later."""
+        pause, is_whole = 0.0, False
+        while not self._stopped.wait(pause):
+            try:
+                self.ground.clients.shorten_log(stage.directory)
+                in_use = stage.is_kept() and (self._lives(stage, is_whole=is_whole) or stage.mend())
+            except (RefusedError, OSError) as error:
+                pause, is_whole = min(max(2 * pause, PAUSE), LONGEST_PAUSE), False
+                LOG.warning("not mended volume=%r again_in=%.0f reason=%r", stage.handle, pause, str(error))
+                continue
+            pause, is_whole = PAUSE, True
             if not in_use and self._forget(stage):
                 return
 
-    def _looked(self, stage: Stage, pause: float, *, first: bool) -> tuple[bool, float]:
-        """Tell whether the volume is in use, and when to look again: after a failure later and later."""
-        try:
-            self.ground.clients.shorten_log(stage.directory)
-            if not stage.is_kept():
-                return False, PAUSE
-            if first or stage.observe_life() is Life.DEAD:
-                return stage.mend(), PAUSE
-        except (RefusedError, OSError) as error:
-            later = min(2 * pause, LONGEST_PAUSE)
-            LOG.warning("not mended volume=%s again_in=%.0f reason=%r", stage.handle, later, str(error))
-            return True, later
-        return True, PAUSE
+    def _lives(self, stage: Stage, *, is_whole: bool) -> bool:
+        return is_whole and stage.observe_life() is not Life.DEAD
 
     def _forget(self, stage: Stage) -> bool:
         """Stop looking, unless the volume was taken into use this very moment."""
