@@ -76,7 +76,7 @@ def test_two_servers_cannot_have_one_spool(box: Box) -> None:
 def test_a_mount_that_hangs_hangs_neither_requests_nor_the_end(box: Box) -> None:
     volume, server = started(box)
     volume.write("a", b"x")
-    volume.client.send_signal(signal.SIGSTOP)
+    box.signal("mount", signal.SIGSTOP)
     try:
         wait_until(lambda: not server.is_ready(), 30, "it is ready though its mount hangs")
         assert server.ask("GET", "/healthz", token="").status == 200
@@ -86,12 +86,12 @@ def test_a_mount_that_hangs_hangs_neither_requests_nor_the_end(box: Box) -> None
         assert server.ended("stuck")["state"] == "Cancelled"
         assert server.done("clear", type="clear")["state"] == "Succeeded"
     finally:
-        volume.client.send_signal(signal.SIGCONT)
+        box.signal("mount", signal.SIGCONT)
     wait_until(server.is_ready, 30, "it is not ready again")
     assert server.done("warm", type="warmup")["state"] == "Succeeded"
-    volume.client.send_signal(signal.SIGSTOP)
+    box.signal("mount", signal.SIGSTOP)
     try:
         wait_until(lambda: not server.is_ready(), 30, "it is ready though its mount hangs")
         assert server.stop() == 0
     finally:
-        volume.client.send_signal(signal.SIGCONT)
+        box.signal("mount", signal.SIGCONT)

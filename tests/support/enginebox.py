@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -77,12 +78,30 @@ class Box:
         return (self.directory / f"{name}.log").read_text(errors="replace")
 
     def close(self) -> None:
-        """End everything; the mounts go with the last process that sees them."""
+        """End everything inside, also what its programs left behind; the mounts go with the last that sees them."""
         for program in reversed(self._programs):
             program.kill()
             program.wait()
-        self._holder.kill()
+        for process in self._inhabitants():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
         self._holder.wait()
+
+    def signal(self, word: str, number: signal.Signals) -> None:
+        """Send a signal to every program inside that has this word on its command line."""
+        for process in self._inhabitants():
+            if word.encode() in Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0"):
+                os.kill(process, number)
+
+    def _inhabitants(self) -> list[int]:
+        """Find who is in the box, by its namespace alone; those that have none any more are gone."""
+        ours, its = (Path(f"/proc/{process}/ns/mnt").readlink() for process in ("self", self._holder.pid))
+        found = [self._holder.pid]
+        for path in Path("/proc").glob("[0-9]*/ns/mnt"):
+            with contextlib.suppress(OSError):
+                if path.readlink() == its != ours:
+                    found.append(int(path.parts[2]))
+        return found
 
 
 @contextlib.contextmanager
@@ -116,7 +135,7 @@ class Volume:
     def begin(self) -> None:
         """Mount it; its client runs until the box is closed."""
         made = flags.mount_volume(self.version, self._described, self._options, str(self.mount))
-        self.client = self.box.start(f"{self.name}-mount", *made.argv)
+        self.box.start(f"{self.name}-mount", *made.argv)
         wait_until((self.inside / ".stats").exists, PATIENCE, f"{self.name} is not mounted")
 
     @property

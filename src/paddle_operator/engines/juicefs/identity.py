@@ -3,7 +3,6 @@
 import contextlib
 import os
 import secrets
-import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from paddle_operator.engines.juicefs import cachefiles, control
 from paddle_operator.engines.juicefs.blocks import Block, parse_pieces
 from paddle_operator.engines.juicefs.places import PROBE
 
-OWN_PROBE = f"{PROBE}{socket.gethostname()}"
 LONGEST_WAIT = 3.0
 PAUSE = 0.02
 
@@ -46,7 +44,8 @@ def identify(mount: Path, directories: tuple[Path, ...]) -> Identity:
         told = msgspec.json.decode((mount / ".config").read_bytes(), type=Config).format
         return Identity(told.uuid, told.block_size << 10)
     content = secrets.token_bytes(64)
-    probe = mount / OWN_PROBE
+    # Its own name: a thread that waited for a hanging mount may still be at an earlier one.
+    probe = mount / f"{PROBE}{secrets.token_hex(8)}"
     try:
         block = written(mount, probe, content)
         return Identity(cache_with(block, content, directories))
@@ -59,8 +58,6 @@ def identify(mount: Path, directories: tuple[Path, ...]) -> Identity:
 
 def written(mount: Path, probe: Path, content: bytes) -> Block:
     """Write a file of one block: small writes are cached as they are stored."""
-    with contextlib.suppress(FileNotFoundError):
-        probe.unlink()
     with probe.open("xb") as file:
         file.write(content)
         file.flush()
