@@ -90,7 +90,8 @@ class Box:
     def signal(self, word: str, number: signal.Signals) -> None:
         """Send a signal to every program inside that has this word on its command line."""
         for process in self._inhabitants():
-            if word.encode() in Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0"):
+            # JuiceFS 1.x writes its own title there, with spaces between.
+            if word.encode() in Path(f"/proc/{process}/cmdline").read_bytes().replace(b" ", b"\0").split(b"\0"):
                 os.kill(process, number)
 
     def _inhabitants(self) -> list[int]:
