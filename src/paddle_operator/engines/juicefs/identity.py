@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from paddle_operator.engines.juicefs import cachefiles, control
+from paddle_operator.engines.juicefs import cachefiles, control, places
 from paddle_operator.engines.juicefs.blocks import Block, parse_slices
 
-PROBE = f".paddle-operator-{socket.gethostname()}"
+PROBE = f"{places.PROBE}{socket.gethostname()}"
 LONGEST_WAIT = 3.0
 PAUSE = 0.02
 
