@@ -178,6 +178,17 @@ def test_a_warmup_can_be_cancelled(volume: Volume, server: RuntimeProgram) -> No
     assert server.done("again", type="warmup")["state"] == "Succeeded"
 
 
+def test_files_without_data_or_with_holes_are_cached_as_they_are(volume: Volume, server: RuntimeProgram) -> None:
+    volume.write("empty", b"")
+    volume.write("sparse", os.urandom(SIZE))
+    os.truncate(volume.inside / "sparse", 100_000_000)
+    with (volume.inside / "gap").open("wb") as file:
+        file.seek(70_000_000)
+        file.write(os.urandom(SIZE))
+    done = server.done("warm", type="warmup")
+    assert (done["state"], done["result"]["files"], done["result"]["expectedBlocks"]) == ("Succeeded", 3, 2), done
+
+
 def test_an_empty_data_set_is_wholly_cached(volume: Volume, server: RuntimeProgram) -> None:
     del volume
     assert server.done("warm", type="warmup")["state"] == "Succeeded"
