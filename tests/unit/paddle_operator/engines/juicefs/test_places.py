@@ -69,7 +69,7 @@ def test_files_come_in_one_order_and_links_are_not_followed(tmp_path: Path) -> N
 def test_what_another_server_writes_for_a_moment_does_not_shift_the_order(tmp_path: Path) -> None:
     tree(tmp_path)
     before = list(places.files(tmp_path, PurePosixPath()))
-    (tmp_path / ".paddle-operator-imagenet-runtime-1").write_text("x")
+    (tmp_path / f"{places.PROBE}imagenet-runtime-1").write_text("x")
     assert list(places.files(tmp_path, PurePosixPath())) == before
 
 
