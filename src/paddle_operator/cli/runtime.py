@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from pathlib import Path
 
 import click
@@ -62,3 +63,6 @@ async def run(
     mount, *others = (path.absolute() for path in (mount_path, *cache_dirs))
     sources = tuple(path.resolve() for path in source_dirs)
     await serve(JuiceFS(mount, tuple(others), settings.spool / "scratch", version, sources), settings)
+    # Threads that wait for a mount that hangs would never let us go; all that matters is written down.
+    logging.shutdown()
+    os._exit(0)
