@@ -11,7 +11,7 @@ from localkube.waiting import wait_until
 from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE
 from support.csivolumes import SYSTEM, registered
 from support.paddlejobs import Jobs, paddle_job, role
-from support.samplesets import sample_set
+from support.samplesets import sample_set, secret
 
 from .conftest import DEFINITIONS, ROOT
 
@@ -69,9 +69,11 @@ def test_the_committed_files_bring_managers_that_work_and_leave_nothing(
     nodes = {node.name for node in kube.nodes}
     wait_until(lambda: registered(cluster) == nodes, MANY, "the driver is not registered on every node")
     jobs = Jobs(namespace)
-    jobs.submit(paddle_job("single", worker=role(1, "true")), sample_set(namespace.namespace))
+    keys = {"apiVersion": "v1", "kind": "Secret", **secret(namespace.namespace)}
+    jobs.submit(paddle_job("single", worker=role(1, "true")), keys, sample_set(namespace.namespace))
     jobs.until("Completed", "single")
-    namespace.wait("condition=Stalled", "sampleset/imagenet")
+    namespace.wait("jsonpath={.status.phase}=Bound", "sampleset/imagenet")
+    namespace.wait("create", "pod/imagenet-runtime-0")
     namespace.run("delete", "pdj,samplesets", "--all", "--wait")
     assert set(restarts(cluster).values()) == {0}
     for manager in MANAGERS:
