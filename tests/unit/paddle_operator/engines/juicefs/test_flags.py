@@ -138,7 +138,7 @@ def test_keys_never_go_to_other_hosts() -> None:
 
 def test_a_part_of_a_minio_bucket_is_refused_where_juicefs_takes_it_for_the_buckets_name() -> None:
     part = SyncOptions(source="minio://store:9000/bucket/imagenet")
-    with pytest.raises(FlagError, match="use s3://BUCKET.ENDPOINT/PREFIX"):
+    with pytest.raises(FlagError, match="use s3://"):
         flags.sync(OLD, part, "/mnt", KEYS)
     assert "minio://store:9000/bucket/imagenet/" in flags.sync(NEW, part, "/mnt", KEYS).argv
     assert flags.sync(OLD, SyncOptions(source="minio://store:9000/bucket"), "/mnt", KEYS).argv
