@@ -76,6 +76,9 @@ async def answering(handler: Callable[[web.BaseRequest], object]) -> AsyncIterat
     try:
         yield runner.addresses[0][1]
     finally:
+        for site in list(runner.sites):
+            await site.stop()
+        await asyncio.sleep(0)  # who was let in by then is reset too
         for connection in server.connections:
             reset(connection.transport)
         await runner.cleanup()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 LONGEST = 1024
 LONGEST_NAME = 255
 # The client's own files, in the root of every mount.
-OWN = {".accesslog", ".control", ".stats", ".config", ".trash"}
+OWN = {".accesslog", ".control", ".stats", ".config", ".trash", ".jfsconfig"}
 # Files that runtime servers write there for a moment, and that are no data.
 PROBE = ".paddle-operator-probe-"
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")

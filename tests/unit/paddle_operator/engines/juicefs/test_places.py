@@ -66,6 +66,13 @@ def test_files_come_in_one_order_and_links_are_not_followed(tmp_path: Path) -> N
         list(places.files(tmp_path, PurePosixPath("nothing")))
 
 
+def test_what_another_server_writes_for_a_moment_does_not_shift_the_order(tmp_path: Path) -> None:
+    tree(tmp_path)
+    before = list(places.files(tmp_path, PurePosixPath()))
+    (tmp_path / f"{places.PROBE}imagenet-runtime-1").write_text("x")
+    assert list(places.files(tmp_path, PurePosixPath())) == before
+
+
 @pytest.mark.parametrize("parts", [("link",), ("a", "loop"), ("a", "loop", "b")])
 def test_a_directory_is_opened_through_no_link(tmp_path: Path, parts: tuple[str, ...]) -> None:
     tree(tmp_path)
