@@ -4,6 +4,8 @@ IMAGE := localhost/paddle-operator:dev
 IMAGE_PACKAGES := python3,python3-venv,fuse3,ca-certificates
 # The image's Python is its base's, so there are wheels for each one it may be.
 IMAGE_PYTHONS := 3.11 3.12 3.13
+MANIFESTS := deploy/v1/crd.yaml deploy/v1beta1/crd.yaml deploy/v1/operator.yaml deploy/extensions/controllers.yaml \
+	deploy/chart/templates/operator.yaml deploy/chart/templates/extensions.yaml
 # Those that share a cluster go one after the other; all others on every core, a file in one process.
 PARALLEL := --numprocesses auto --dist loadfile
 
@@ -56,7 +58,7 @@ lock: ready ## Write the locks (ours, and those of the benchmark's kopf and the 
 	$(BIN)/python tools/generate requirements.lock bench/kopf.lock tests/cluster/paddlebox/requirements.lock
 
 manifests: ready ## Write what is in deploy/ from the code
-	$(BIN)/python tools/generate deploy/v1/crd.yaml deploy/v1beta1/crd.yaml
+	$(BIN)/python tools/generate $(MANIFESTS)
 
 wheels: ready ## Build the project's wheel and fetch its dependencies', checked against the lock, into dist/wheels
 	tools/wheels dist/wheels $(IMAGE_PYTHONS)

@@ -31,7 +31,7 @@ BEYOND = [
 def limited(kube: Cluster, namespace: Kubectl, tmp_path: Path) -> Iterator[Path]:
     """Give a kubeconfig of the account that we print, in the test's namespace."""
     command = Path(sys.executable).with_name("paddle-operator")
-    argv = [str(command), "manifests", "rbac", f"--namespace={namespace.namespace}"]
+    argv = [str(command), "manifests", "rbac", "--controllers=paddlejob", f"--namespace={namespace.namespace}"]
     printed = subprocess.run(argv, capture_output=True, check=True, text=True).stdout
     namespace.run("apply", "--server-side", "-f", "-", stdin=printed)
     content = json.loads(kube.paths.kubeconfig.read_text())

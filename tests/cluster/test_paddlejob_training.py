@@ -19,11 +19,25 @@ WIDE_AND_DEEP = "/trainings/wide_and_deep.py"
 PATIENCE = 240.0
 
 
+# Says what Paddle makes of its role, and stays.
+ROLE = """
+import json, time
+from paddle.distributed import fleet
+fleet.init(is_collective=False)
+role = fleet.fleet._role_maker
+said = {"id": role._current_id, "server": fleet.is_server(), "heter": role._is_heter_worker()}
+if not fleet.is_server():
+    said |= {"stage": role._get_stage_id(), "of": role._get_num_stage(), "all": role._get_heter_worker_endpoints()}
+print(json.dumps(said), flush=True)
+time.sleep(600)
+"""
+
+
 def two_apart() -> Manifest:
-    """Give the example of two workers, on two nodes."""
+    """Give the example of two workers, on two nodes, with a Service each."""
     template = {"metadata": {"labels": {"app": "two"}}, "spec.affinity": workloads.one_per_node("two")}
     changes = {f"spec.worker.template.{path}": value for path, value in template.items()}
-    return changed(example("collective"), {"metadata.name": "two", **changes})
+    return changed(example("collective"), {"metadata.name": "two", "spec.intranet": "Service", **changes})
 
 
 def four_by_themselves() -> Manifest:
@@ -43,7 +57,22 @@ def demo_of_the_documents() -> Manifest:
     return changed(circulating("PaddleJob/ps-demo"), changes)
 
 
-JOBS = (example("single"), two_apart(), four_by_themselves(), example("wide-and-deep"), demo_of_the_documents())
+def three_roles() -> Manifest:
+    """Give a job of servers, workers and heter workers, which find each other by number."""
+    role = example("single")["spec"]["worker"]
+    role["template"]["spec"]["containers"][0]["command"] = ["python3", "-c", ROLE]
+    roles = {f"spec.{name}": role for name in ("ps", "worker", "heter")}
+    return changed(example("single"), {"metadata.name": "heter", "spec.intranet": "PodIP", **roles})
+
+
+JOBS = (
+    example("single"),
+    two_apart(),
+    four_by_themselves(),
+    example("wide-and-deep"),
+    demo_of_the_documents(),
+    three_roles(),
+)
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +101,19 @@ def jobs(
     kubectl.run("delete", "namespace", kubectl.namespace, "--wait=false")
 
 
+def said(jobs: Jobs, pod: str) -> list[Manifest]:
+    """Give what the pod printed as lines of JSON among all that Paddle writes."""
+    lines = jobs.kubectl.run("logs", pod).splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
 def results(jobs: Jobs, name: str, workers: int) -> list[Manifest]:
-    """Wait for the job's end, and give what each worker printed as a line of JSON among all that Paddle writes."""
+    """Wait for the job's end, and give what its workers said, one line each."""
+    pods = [f"{name}-worker-{number}" for number in range(workers)]
     jobs.eventually(lambda: jobs.phases()[name] in {"Completed", "Failed"}, f"{name} does not end", PATIENCE)
-    said = [jobs.kubectl.run("logs", f"{name}-worker-{number}") for number in range(workers)]
-    assert jobs.phases()[name] == "Completed", "\n".join([jobs.why(name), *said])
-    return [json.loads(line) for words in said for line in words.splitlines() if line.startswith("{")]
+    logs = [jobs.why(name), *(jobs.kubectl.run("logs", pod) for pod in pods)]
+    assert jobs.phases()[name] == "Completed", "\n".join(logs)
+    return [line for pod in pods for line in said(jobs, pod)]
 
 
 def nodes(jobs: Jobs, name: str) -> set[str]:
@@ -98,7 +134,8 @@ def test_workers_agree_on_who_is_who_and_train_one_model(jobs: Jobs, name: str, 
     assert [(one["rank"], one["world"]) for one in found] == [(rank, workers) for rank in range(workers)]
     assert {one["sum"] for one in found} == {int("1" * workers)}
     hosts = [one["endpoint"].partition(":")[0] for one in found]
-    assert hosts == [f"{name}-worker-{rank}.{name}" for rank in range(workers)]
+    domain = jobs.kubectl.namespace if name == "two" else name
+    assert hosts == [f"{name}-worker-{rank}.{domain}" for rank in range(workers)]
     assert all(one["last_loss"] < one["first_loss"] / 2 for one in found)
     assert jobs.status(name)["mode"] == "Collective"
     assert len(nodes(jobs, name)) > 1
@@ -121,3 +158,16 @@ def test_the_demo_of_the_documents_trains_next_to_its_data(jobs: Jobs) -> None:
     assert (result["workers"], result["servers"]) == (1, ["ps-demo-ps-0.ps-demo:36000"])
     assert nodes(jobs, "ps-demo") >= {"node-2"}
     assert jobs.status("ps-demo")["mode"] == "PS"
+
+
+def test_paddle_takes_each_of_three_roles_for_what_it_is(jobs: Jobs) -> None:
+    jobs.until("Running", "heter", timeout=PATIENCE)
+    address = jobs.kubectl.get("configmap/heter")["data"]["POD_IP_HETER_0"]
+    stages = {"server": False, "of": 2, "all": [f"{address}:36000"]}
+    wanted = {
+        "heter-ps-0": {"id": 0, "server": True, "heter": False},
+        "heter-worker-0": {"id": 0, "heter": False, "stage": 1, **stages},
+        "heter-heter-0": {"id": 1, "heter": True, "stage": 2, **stages},
+    }
+    jobs.eventually(lambda: all(said(jobs, pod) for pod in wanted), "somebody says nothing", PATIENCE)
+    assert {pod: said(jobs, pod)[0] for pod in wanted} == wanted

@@ -1,6 +1,5 @@
 """The HTTP interface, on a real server: who may ask, what is refused, what is told."""
 
-import contextlib
 import http.client
 import json
 import os
@@ -118,13 +117,9 @@ def test_a_finished_operation_stays_as_it_is_when_cancelled(server: RuntimeProgr
 
 
 def watched(server: RuntimeProgram) -> Generator[Manifest | None]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
-    with contextlib.closing(connection):
-        connection.request("GET", "/v1/watch", headers={"Authorization": f"Bearer {server.token}"})
-        with connection.getresponse() as response:
-            assert response.status == 200
-            while line := response.readline():
-                yield json.loads(line) if line.strip() else None
+    with server.watching() as response:
+        while line := response.readline():
+            yield json.loads(line) if line.strip() else None
 
 
 def test_a_watch_tells_at_once_and_of_each_change_and_beats_in_between(volume: Volume, server: RuntimeProgram) -> None:

@@ -1,7 +1,9 @@
 """A runtime server that is stopped or killed at any moment: what was ordered is done in the end, once and whole."""
 
 import os
+import signal
 
+from localkube.waiting import wait_until
 from support.enginebox import Box, Volume
 from support.runtimeprogram import RuntimeProgram
 
@@ -19,7 +21,9 @@ def test_a_stopped_server_ends_well_and_its_successor_goes_on(box: Box) -> None:
         volume.write(f"train/{number}", os.urandom(5000))
     volume.empty_cache()
     server.order("warm", type="warmup")
-    assert server.stop() == 0
+    with server.watching() as response:
+        assert response.readline()
+        assert server.stop() == 0
     server.start()
     assert server.ended("warm")["state"] == "Succeeded"
     assert "Traceback" not in box.log("server")
@@ -67,3 +71,27 @@ def test_two_servers_cannot_have_one_spool(box: Box) -> None:
     other = box.start("other", *server.argv, "--port=0")
     assert other.wait(30) == 1
     assert "another runtime server uses the spool" in box.log("other")
+
+
+def test_a_mount_that_hangs_hangs_neither_requests_nor_the_end(box: Box) -> None:
+    volume, server = started(box)
+    volume.write("a", b"x")
+    volume.client.send_signal(signal.SIGSTOP)
+    try:
+        wait_until(lambda: not server.is_ready(), 30, "it is ready though its mount hangs")
+        assert server.ask("GET", "/healthz", token="").status == 200
+        server.order("stuck", type="warmup")
+        wait_until(lambda: server.operation("stuck")["state"] == "Running", 10, "it is not begun")
+        server.cancel("stuck")
+        assert server.ended("stuck")["state"] == "Cancelled"
+        assert server.done("clear", type="clear")["state"] == "Succeeded"
+    finally:
+        volume.client.send_signal(signal.SIGCONT)
+    wait_until(server.is_ready, 30, "it is not ready again")
+    assert server.done("warm", type="warmup")["state"] == "Succeeded"
+    volume.client.send_signal(signal.SIGSTOP)
+    try:
+        wait_until(lambda: not server.is_ready(), 30, "it is ready though its mount hangs")
+        assert server.stop() == 0
+    finally:
+        volume.client.send_signal(signal.SIGCONT)

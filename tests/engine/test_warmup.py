@@ -151,7 +151,7 @@ def test_a_path_or_a_listed_file_that_is_not_there_fails_the_warmup(volume: Volu
     by_path = server.done("path", type="warmup", paths=["nothing"])
     by_list = server.done("list", type="warmup", file="list.txt")
     escaping = server.done("escape", type="warmup", file="train/000")
-    assert by_path["state"] == "Failed"
+    assert (by_path["state"], by_path["message"]) == ("Failed", "there is no 'nothing' in the data set")
     assert by_list["state"] == "Failed"
     assert by_list["result"]["missing"] == ["train/nothing"]
     assert escaping["state"] == "Failed"
@@ -162,6 +162,31 @@ def test_a_list_cannot_name_what_is_outside(volume: Volume, server: RuntimeProgr
     done = server.done("list", type="warmup", file="list.txt")
     assert done["state"] == "Failed"
     assert "'..'" in done["message"]
+
+
+def test_what_another_server_writes_to_learn_its_volume_is_no_data(volume: Volume, server: RuntimeProgram) -> None:
+    filled(volume, 3)
+    volume.write(".paddle-operator-probe-other-1", b"x")
+    assert server.done("warm", type="warmup")["result"]["files"] == 3
+
+
+def test_a_warmup_can_be_cancelled(volume: Volume, server: RuntimeProgram) -> None:
+    filled(volume)
+    server.order("warm", type="warmup")
+    server.cancel("warm")
+    assert server.ended("warm")["state"] in {"Cancelled", "Succeeded"}
+    assert server.done("again", type="warmup")["state"] == "Succeeded"
+
+
+def test_files_without_data_or_with_holes_are_cached_as_they_are(volume: Volume, server: RuntimeProgram) -> None:
+    volume.write("empty", b"")
+    volume.write("sparse", os.urandom(SIZE))
+    os.truncate(volume.inside / "sparse", 100_000_000)
+    with (volume.inside / "gap").open("wb") as file:
+        file.seek(70_000_000)
+        file.write(os.urandom(SIZE))
+    done = server.done("warm", type="warmup")
+    assert (done["state"], done["result"]["files"], done["result"]["expectedBlocks"]) == ("Succeeded", 3, 2), done
 
 
 def test_an_empty_data_set_is_wholly_cached(volume: Volume, server: RuntimeProgram) -> None:

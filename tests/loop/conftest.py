@@ -16,7 +16,7 @@ from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.manager import Manager, Settings
 from paddle_operator.controllers import runtimes
-from paddle_operator.desired.sampleset import errands, plan
+from paddle_operator.desired.sampleset import ending, errands, plan
 from paddle_operator.kube import client as wire
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.client import Client
@@ -110,6 +110,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again what failed, and look at what is missing, at once."""
     monkeypatch.setattr(errands, "FIRST_PAUSE", dt.timedelta(0))
     monkeypatch.setattr(plan, "LACK_PAUSE_SECONDS", 0.02)
+    monkeypatch.setattr(ending, "PAUSE_SECONDS", 0.02)
     monkeypatch.setattr(plan, "AT_ONCE_SECONDS", 0.001)
     monkeypatch.setattr(runtimes, "SETTLE", 0.001)
     monkeypatch.setattr(runtimes, "BACKOFF", Backoff(0.01, 0.02))

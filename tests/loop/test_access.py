@@ -1,5 +1,6 @@
 """The rights that are printed for a manager are those that it uses: it asks for no others, and has none in reserve."""
 
+import contextlib
 import datetime as dt
 from dataclasses import replace
 
@@ -101,5 +102,6 @@ async def test_a_manager_uses_the_rights_that_it_is_given_and_no_others(
         async with managed(client, controllers, replace(elected, election=None)):
             await go_on(api)
             await suspend(api)
-            await eventually(lambda: client.used >= printed() - UNSEEN)
+            with contextlib.suppress(AssertionError):  # the next line tells what is missing
+                await eventually(lambda: client.used >= printed() - UNSEEN)
         assert client.used == printed() - UNSEEN

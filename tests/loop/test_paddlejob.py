@@ -135,14 +135,30 @@ async def test_a_job_of_the_same_name_does_not_take_over_its_predecessors_pods(
     api.put("paddlejobs", job())
     async with managing(controllers()):
         await runs(api, kubelet)
-        before = {uid_of(found) for found in api.all("pods")}
+        before = uids(api)
+        keep(api, "demo-worker-0", "example.org/keep")
         api.remove("paddlejobs", Key("default", "demo"))
         api.put("paddlejobs", job())
-        await eventually(stands(api, "Pending", PODS))
-        await eventually(lambda: not before & {uid_of(found) for found in api.all("pods")})
+        await eventually(lambda: len(named(api)) == 2 and not named(api) & before)
+        assert "demo-worker-0: it is being deleted" in conditions(api)["Running"]["message"]
+        keep(api, "demo-worker-0")
+        await eventually(lambda: not before & uids(api))
         await runs(api, kubelet)
-        named = {reference["uid"] for role in ("ps", "worker") for reference in status(api)[role]["refs"]}
-        assert named == {uid_of(found) for found in api.all("pods")}
+        assert named(api) == uids(api)
+
+
+def keep(api: Api, pod: str, *finalizers: str) -> None:
+    api.put("pods", {"metadata": {"name": pod, "namespace": "default", "finalizers": list(finalizers)}})
+
+
+def named(api: Api) -> set[str]:
+    """Give the uids of the pods that the job counts as its own."""
+    roles = [status(api).get(role) or {} for role in ("ps", "worker")]
+    return {reference["uid"] for role in roles for reference in role.get("refs", [])}
+
+
+def uids(api: Api) -> set[str]:
+    return {uid_of(pod) for pod in api.all("pods")}
 
 
 async def test_a_job_that_is_deleted_is_let_go(api: Api, managing: Managing) -> None:
@@ -272,10 +288,6 @@ async def test_jobs_on_the_hosts_network_that_come_at_once_get_ports_of_their_ow
         await eventually(lambda: len(api.names("pods")) == len(names))
         ports = [api.get("paddlejobs", "default", name)["metadata"]["annotations"]["host-port"] for name in names]
     assert len(set(ports)) == len(names)
-
-
-def uids(api: Api) -> set[str]:
-    return {uid_of(pod) for pod in api.all("pods")}
 
 
 @pytest.mark.parametrize("answers", [False, True])

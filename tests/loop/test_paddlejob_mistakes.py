@@ -2,16 +2,20 @@
 
 import pytest
 
+from paddle_operator.api import crd
 from paddle_operator.api.manifest import Key, Manifest
+from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.desired.paddlejob.snapshot import PortRange, Settings
+from paddle_operator.kube.client import Client
+from support import embeddedapi
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.kubelet import Kubelet
-from support.managing import is_idle
+from support.managing import is_idle, managed
 from support.paddleapi import PODS, conditions, controllers, job, runs, stands, status, why
 from support.paddleworld import role
 
-from .conftest import Managing
+from .conftest import SETTINGS, Managing
 
 UNREADABLE = "Invalid: the job cannot be read: "
 
@@ -190,13 +194,14 @@ def ports_of(api: Api, pod: str) -> list[Manifest]:
 async def test_a_manager_started_again_gives_nobody_the_ports_that_another_job_has(
     api: Api, managing: Managing
 ) -> None:
-    two_jobs = Settings(port_range=PortRange(40000, 40039))
-    for name in ("one", "two"):
+    names = [f"job-{number}" for number in range(6)]
+    just_enough = Settings(port_range=PortRange(40000, 40000 + 20 * len(names) - 1))
+    for name in names:
         api.put("paddlejobs", job(name, intranet="Host", ps=None, worker=role(1)))
-        async with managing(controllers(two_jobs)):
+        async with managing(controllers(just_enough)):
             await eventually(lambda: f"{name}-worker-0" in api.names("pods"))  # noqa: B023 asked at once
-    given = [ports_of(api, f"{name}-worker-0")[0]["hostPort"] for name in ("one", "two")]
-    assert sorted(given) == [40000, 40020]
+    given = [ports_of(api, f"{name}-worker-0")[0]["hostPort"] for name in names]
+    assert sorted(given) == [40000, 40020, 40040, 40060, 40080, 40100]
 
 
 async def test_jobs_of_every_namespace_are_looked_after_and_told_of_there(api: Api, managing: Managing) -> None:
@@ -221,3 +226,15 @@ async def test_a_job_whose_name_somebody_else_uses_says_so_and_touches_nothing(a
         assert api.get("configmaps", "default", "demo") == theirs
         api.remove("configmaps", Key("default", "demo"))
         await eventually(lambda: api.names("pods") == PODS)
+
+
+async def test_where_there_are_no_sample_sets_at_all_jobs_without_data_run_and_others_say_what_they_wait_for() -> None:
+    """Waiting for a kind that nobody installed, the manager would look at no job at all."""
+    reference = {"name": "imagenet", "mountPath": "/mnt/imagenet"}
+    async with embeddedapi.running([crd.v1(PaddleJob)]) as api, Client(api.config, "tester", timeout=5.0) as client:
+        api.put("paddlejobs", job())
+        api.put("paddlejobs", job("data", sampleSetRef=reference))
+        async with managed(client, controllers(), SETTINGS):
+            await eventually(lambda: api.names("pods") == PODS)
+            waiting = "WaitingForData: there is no SampleSet imagenet in namespace default"
+            await eventually(lambda: why(api, "data") == waiting)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from paddle_operator.api.manifest import Key, Manifest, uid_of
+from paddle_operator.api.manifest import Key, Manifest, labels_of, uid_of
 from support.cachecluster import CacheCluster
 from support.embeddedapi import Api
 from support.eventually import eventually
@@ -129,3 +129,60 @@ async def test_what_is_not_ours_is_told_of_and_neither_taken_nor_deleted(
 
 
 LABELS = {"paddlepaddle.org/juicefs-imagenet": "true", "batch.paddlepaddle.org/sampleset": "imagenet"}
+
+
+def made_by_the_original(namespace: str = "default") -> list[tuple[str, Manifest]]:
+    about: Manifest = {
+        "labels": {"paddlepaddle.org/juicefs-imagenet": "true"},
+        "annotations": {"CreatedBy": "paddle-operator"},
+    }
+    within = {**about, "namespace": namespace}
+    access = {"accessModes": ["ReadWriteMany"], "storageClassName": "paddle-operator"}
+    csi = {"driver": "csi.juicefs.com", "volumeHandle": f"{namespace}-imagenet"}
+    volume = {**access, "csi": csi, "capacity": {"storage": "10Pi"}}
+    labels = {"matchLabels": {"name": "imagenet-runtime"}}
+    pods = {"metadata": {"labels": labels["matchLabels"]}, "spec": {"containers": []}}
+    servers = {"replicas": 0, "serviceName": "imagenet-runtime-service", "selector": labels, "template": pods}
+    return [
+        ("persistentvolumes", {
+            "metadata": {**about, "name": "imagenet"},
+            "spec": {**volume, "claimRef": {"namespace": namespace, "name": "imagenet"}},
+        }),
+        ("persistentvolumeclaims", {
+            "metadata": {**within, "name": "imagenet"},
+            "spec": {**access, "volumeName": "imagenet", "resources": {"requests": {"storage": "10Pi"}}},
+        }),
+        ("statefulsets", {"metadata": {**within, "name": "imagenet-runtime"}, "spec": servers}),
+        ("services", {"metadata": {**within, "name": "imagenet-runtime-service"}, "spec": {"ports": [{"port": 7716}]}}),
+    ]  # fmt: skip
+
+
+async def test_a_set_of_the_original_operator_ends_with_all_that_was_made_for_it(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    theirs = sample_set()
+    theirs["metadata"]["finalizers"] = ["paddlepaddle.org/sampleset-imagenet"]
+    api.put("samplesets", {**theirs, "status": {"phase": "Ready"}})
+    for plural, manifest in made_by_the_original():
+        api.put(plural, manifest)
+    label = {"paddlepaddle.org/juicefs-imagenet": "imagenet-runtime-0"}
+    api.put("nodes", {"metadata": {"name": "node-1", "labels": label}})
+    api.remove("samplesets", SET)
+    async with managing(controllers()):
+        await eventually(lambda: (api.names("samplesets"), left(api)) == ([], []))
+    assert label.items().isdisjoint(labels_of(api.get("nodes", "", "node-1")).items())
+    assert not cluster.runtimes
+
+
+async def test_a_volume_that_the_original_operator_made_for_another_namespace_stays(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    """It has the name of the set alone, and so had all that are called so."""
+    await is_ready(api, managing)
+    (plural, volume), *_ = made_by_the_original("other")
+    api.put(plural, volume)
+    api.remove("samplesets", SET)
+    async with managing(controllers()):
+        await eventually(lambda: api.names("samplesets") == [])
+    assert left(api) == ["persistentvolumes/imagenet"]
+    assert cluster.runtimes

@@ -75,7 +75,9 @@ async def test_a_set_that_no_server_should_have_let_in_stalls_and_can_be_deleted
 
 
 async def test_a_hostile_job_or_status_stops_no_set(careless: Api, working: Managing) -> None:
-    careless.put("paddlejobs", {**JOB, "spec": {"sampleSetRef": "imagenet"}, "status": {"worker": 5}})
+    careless.put("paddlejobs", {**JOB, "spec": {"sampleSetRef": "imagenet"}})
+    other = {"name": "other", "namespace": "default"}
+    careless.put("paddlejobs", {**JOB, "metadata": other, "status": {"worker": 5, "phase": []}})
     careless.put("samplejobs", {"metadata": {"name": "j", "namespace": "default"}, "spec": {"sampleSetRef": ["x"]}})
     careless.put("secrets", secret())
     careless.put("samplesets", {**sample_set(), "status": {"phase": 5, "nodes": "many"}})

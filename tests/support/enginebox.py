@@ -116,7 +116,7 @@ class Volume:
     def begin(self) -> None:
         """Mount it; its client runs until the box is closed."""
         made = flags.mount_volume(self.version, self._described, self._options, str(self.mount))
-        self.box.start(f"{self.name}-mount", *made.argv)
+        self.client = self.box.start(f"{self.name}-mount", *made.argv)
         wait_until((self.inside / ".stats").exists, PATIENCE, f"{self.name} is not mounted")
 
     @property

@@ -1,10 +1,12 @@
 """A runtime server as a program of its own, on a volume in a box, and the requests of those who use it."""
 
+import contextlib
 import http.client
 import json
 import secrets
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,6 +73,15 @@ class RuntimeProgram:
             connection.close()
         is_json = (response.getheader("Content-Type") or "").startswith("application/json")
         return Answer(response.status, json.loads(text) if is_json else {}, text)
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[http.client.HTTPResponse]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        with contextlib.closing(connection):
+            connection.request("GET", "/v1/watch", headers={"Authorization": f"Bearer {self.token}"})
+            with connection.getresponse() as response:
+                assert response.status == 200
+                yield response
 
     def renew(self) -> None:
         """Give operations other ids from now on, so that tests may share a server and still use plain names."""

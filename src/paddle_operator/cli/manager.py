@@ -5,6 +5,7 @@ import logging
 import secrets
 import socket
 from collections.abc import Iterator
+from typing import TypeVar
 
 import click
 
@@ -23,6 +24,7 @@ from paddle_operator.kube.client import Client
 from paddle_operator.kube.errors import ConfigError
 
 ALL = "*"
+Named = TypeVar("Named")
 
 
 def address(_: click.Context, __: click.Parameter, value: str) -> health.Address | None:
@@ -103,7 +105,8 @@ async def run(reached: config.Config, controllers: list[Controller], settings: S
             await Manager(client, controllers, settings).run(stop)
 
 
-def choose(names: str, known: dict[str, Controller]) -> list[Controller]:
+def choose(names: str, known: dict[str, Named]) -> list[Named]:
+    """Give what belongs to the controllers that are named."""
     asked = list(known) if names == ALL else [name.strip() for name in names.split(",") if name.strip()]
     if unknown := [name for name in asked if name not in known]:
         there_are = f"there are {', '.join(sorted(known))}" if known else "this release has none"

@@ -13,7 +13,7 @@ import yaml
 from paddle_operator.api.manifest import Manifest, is_complete
 from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.api.sampleset import SampleSet, SampleSetPhase, SampleSetStatus
-from paddle_operator.cli.manifests import Dumper
+from paddle_operator.cli.listing import Dumper
 from paddle_operator.cli.training import training_options
 from paddle_operator.controllers.observation import KINDS
 from paddle_operator.desired.paddlejob import plan as desired

@@ -1,10 +1,12 @@
-"""What a manager may do in a cluster, as data, and the account and RBAC rules that are made of it."""
+"""What a manager may do in a cluster, as data, and the RBAC rules that are made of it."""
 
+import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from paddle_operator.api.manifest import Key, Manifest
+from paddle_operator.api.manifest import Manifest
 from paddle_operator.control.lease import LEASES
+from paddle_operator.desired.installation.account import Rights
 from paddle_operator.kube.request import Kind
 
 WATCH = ("list", "watch")
@@ -12,7 +14,6 @@ READ = ("get", *WATCH)
 # An object that stands as it was made, and one that is changed in place.
 MAKE = (*READ, "create", "delete")
 CHANGE = (*MAKE, "patch")
-RBAC = "rbac.authorization.k8s.io"
 
 
 @dataclass(frozen=True)
@@ -30,34 +31,24 @@ class Access:
         return {"apiGroups": [self.kind.group], "resources": [resource], "verbs": list(self.verbs), **named}
 
 
+def merged(*accesses: Iterable[Access]) -> list[Access]:
+    """Give what several controllers do, with one rule for each kind or part of it."""
+    verbs: dict[Access, dict[str, None]] = {}
+    for found in itertools.chain(*accesses):
+        verbs.setdefault(replace(found, verbs=()), {}).update(dict.fromkeys(found.verbs))
+    return [replace(found, verbs=tuple(asked)) for found, asked in verbs.items()]
+
+
 def lease_access(lease: str) -> tuple[Access, ...]:
     """Give what an election needs; who may create cannot be held to a name."""
     return Access(LEASES, ("create",)), Access(LEASES, ("get", "update"), names=(lease,))
 
 
-def account(of: Key, access: Iterable[Access], lease: str) -> list[Manifest]:
-    """Give a manager's account, with leave to do its work in all namespaces and to be elected in its own."""
-    subject = {"kind": "ServiceAccount", "name": of.name, "namespace": of.namespace}
-    everywhere, at_home = {"name": of.name}, {"name": of.name, "namespace": of.namespace}
-    return [
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": at_home},
-        _rules("ClusterRole", everywhere, access),
-        _binding("ClusterRole", everywhere, subject),
-        _rules("Role", at_home, lease_access(lease)),
-        _binding("Role", at_home, subject),
-    ]
-
-
-def _rules(kind: str, metadata: Manifest, access: Iterable[Access]) -> Manifest:
-    rules = [found.rule() for found in access]
-    return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, "rules": rules}
-
-
-def _binding(role: str, metadata: Manifest, subject: Manifest) -> Manifest:
-    return {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": f"{role}Binding",
-        "metadata": metadata,
-        "roleRef": {"apiGroup": RBAC, "kind": role, "name": metadata["name"]},
-        "subjects": [subject],
-    }
+def rights(access: Iterable[Access], lease: str) -> Rights:
+    """Give the rules for this access and for the lease, by where they hold."""
+    listed = tuple(access)
+    return Rights(
+        tuple(found.rule() for found in listed if found.kind.namespaced),
+        tuple(found.rule() for found in listed if not found.kind.namespaced),
+        tuple(found.rule() for found in lease_access(lease)),
+    )

@@ -90,7 +90,7 @@ def controller(settings: Settings) -> Controller:
 
     triggers = (
         Trigger(PADDLE_JOBS),
-        Trigger(SAMPLE_SETS, memory.readers, settle=SETTLE),
+        Trigger(SAMPLE_SETS, memory.readers, settle=SETTLE, optional=True),
         *(_trigger(piece) for piece in watched),
     )
     return Controller(NAME, triggers, reconcile, WORKERS)

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 BACKOFF = Backoff(first=0.5, longest=15.0)
 # Figures change all the time; that an operation began or ended is news.
 CALM = 10.0
-# For each server more: a set of a thousand has a large status, and always news.
+# For each server: a set of a thousand has a large status, and always news.
 CROWD = 0.005
 # Three heartbeats.
 SILENCE = 30.0
@@ -151,7 +151,8 @@ class Runtimes:
         changed = server.report != report
         server.report, server.trouble, server.failures = report, "", 0
         if is_news or changed:
-            self._tell(sample_set, (SETTLE if is_news else CALM) + CROWD * (len(self._servers[sample_set]) - 1))
+            crowd = CROWD * len(self._servers.get(sample_set, ()))
+            self._tell(sample_set, (SETTLE if is_news else CALM) + crowd)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -171,8 +172,7 @@ class Runtimes:
                 timeout=CALL,
                 allow_redirects=False,
             ) as response:
-                body = await response.content.read(LONGEST_REPORT)
-                self._note(server, call, response.status, body)
+                self._note(server, call, response.status, await whole(response))
         except (aiohttp.ClientError, TimeoutError, OSError, ServerError) as error:
             server.trouble = f"{call.id}: {str(error) or type(error).__name__}"[:LONGEST_WORDS]
             raise CallError(f"{call.server}: {server.trouble}") from error
@@ -203,10 +203,22 @@ class Runtimes:
         if len(server.answers) >= MOST_ANSWERS:
             server.answers.clear()
         server.answers[call.id] = operation
+        if not server.failures:
+            server.trouble = ""
 
 
 def proof(endpoint: Endpoint) -> dict[str, str]:
     return {"Authorization": f"Bearer {endpoint.token}"}
+
+
+async def whole(response: aiohttp.ClientResponse) -> bytes:
+    """Give an answer's body, unless it has no end."""
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > LONGEST_REPORT:
+            raise ServerError("its answer is too long")
+    return bytes(body)
 
 
 class Refusal(msgspec.Struct):

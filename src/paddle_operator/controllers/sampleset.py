@@ -14,7 +14,6 @@ from paddle_operator.controllers.observation import NODES, PADDLE_JOBS, SAMPLE_S
 from paddle_operator.controllers.setobservation import (
     KINDS,
     LABELLED,
-    SAMPLE_JOBS,
     SET,
     Observer,
     by_node_label,
@@ -22,6 +21,7 @@ from paddle_operator.controllers.setobservation import (
     set_of_job,
     set_of_label,
 )
+from paddle_operator.controllers.users import SAMPLE_JOBS
 from paddle_operator.desired.sampleset.decision import Decision, Piece
 from paddle_operator.desired.sampleset.plan import plan
 from paddle_operator.desired.sampleset.snapshot import Settings

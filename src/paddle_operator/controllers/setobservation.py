@@ -1,28 +1,35 @@
 """What is seen of a SampleSet and around it: in the caches, in its Secrets, and in its servers' reports."""
 
+import contextlib
 import secrets as randomness
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, labels_of, uid_of
-from paddle_operator.api.samplejob import SampleJob, SampleJobPhase
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import World
-from paddle_operator.controllers.observation import NODES, PADDLE_JOBS, kind_of
-from paddle_operator.controllers.runtimes import Endpoint, Runtimes, Server
+from paddle_operator.controllers.observation import NODES
+from paddle_operator.controllers.runtimes import Endpoint, Runtimes
 from paddle_operator.controllers.secrets import SECRETS, Secrets, view_of
-from paddle_operator.desired.paddlejob.state import ENDED
+from paddle_operator.controllers.users import observe_users
+from paddle_operator.controllers.words import trouble_of, word_of
 from paddle_operator.desired.sampleset.decision import Piece
-from paddle_operator.desired.sampleset.naming import key_of_set, owns, runtime_name, volume_name
-from paddle_operator.desired.sampleset.runtimes import Runtime, Standing, Word, Work, partition_of, runtime
+from paddle_operator.desired.sampleset.naming import (
+    is_of_original,
+    key_of_set,
+    owns,
+    runtime_name,
+    service_name,
+    volume_name,
+)
+from paddle_operator.desired.sampleset.runtimes import Runtime, partition_of, runtime
 from paddle_operator.desired.sampleset.servers import PORT, PORT_NAME, TOKEN_KEY
 from paddle_operator.desired.sampleset.snapshot import SecretView, Settings, Snapshot
 from paddle_operator.desired.sampleset.sources import secrets_of, volume_secret
-from paddle_operator.engines.operations import Operation
 from paddle_operator.engines.registry import engine_of
+from paddle_operator.kube import errors
 from paddle_operator.kube.request import PODS, Kind
 
-SAMPLE_JOBS = kind_of(SampleJob)
 SET, LABELLED = "sampleset", "labelled"
 KINDS = {
     Piece.VOLUME: Kind("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False),
@@ -82,6 +89,8 @@ class Observer:
         stateful_set = self._own(world, sample_set, Piece.STATEFUL_SET, runtime_name(sample_set))
         pods = list(_pods(world, sample_set, stateful_set))
         self.runtimes.follow(key, _endpoints(pods, token) if token else {})
+        ends = sample_set.metadata.deletion_timestamp is not None
+        originals = await observe_originals(world, sample_set) if ends else {}
         return Snapshot(
             sample_set=sample_set,
             now=world.now().replace(microsecond=0),
@@ -94,8 +103,9 @@ class Observer:
             claim=self._own(world, sample_set, Piece.CLAIM, sample_set.metadata.name),
             stateful_set=stateful_set,
             runtimes={found.partition: found for found in self._runtimes(key, sample_set, pods)},
-            nodes=_nodes(world, key, pods),
-            users=tuple(_users(world, key)),
+            nodes=_nodes(world, key, pods, originals),
+            originals=originals,
+            users=tuple(observe_users(world, key, SET)),
         )
 
     async def _token(self, world: World, sample_set: SampleSet) -> str:
@@ -125,6 +135,25 @@ class Observer:
                 yield runtime(pod, partition, word_of(server), trouble_of(server))
 
 
+async def observe_originals(world: World, sample_set: SampleSet) -> dict[str, Manifest]:
+    """Ask for what the original operator made for the set; it has none of the labels that are watched."""
+    named = {
+        Piece.STATEFUL_SET: runtime_name(sample_set),
+        Piece.SERVICE: service_name(sample_set),
+        Piece.CLAIM: sample_set.metadata.name,
+        Piece.VOLUME: sample_set.metadata.name,
+    }
+    found = {}
+    for piece, name in named.items():
+        kind = KINDS[piece]
+        key = Key(sample_set.metadata.namespace if kind.namespaced else "", name)
+        with contextlib.suppress(errors.NotFoundError):
+            manifest = await world.client.get(kind, key)
+            if is_of_original(sample_set, manifest):
+                found[piece.value] = manifest
+    return found
+
+
 def _pods(world: World, sample_set: SampleSet, stateful_set: Manifest | None) -> Iterator[Manifest]:
     """Give the pods of the set's own StatefulSet: anybody can put its label on another."""
     for pod in world.stores[PODS].find(SET, str(key_of_set(sample_set))):
@@ -146,65 +175,9 @@ def _url(pod: Manifest) -> str:
     return f"http://{f'[{address}]' if ':' in address else address}:{port}" if address else ""
 
 
-def _nodes(world: World, key: Key, pods: list[Manifest]) -> dict[str, Manifest]:
+def _nodes(world: World, key: Key, pods: list[Manifest], originals: Mapping[str, Manifest]) -> dict[str, Manifest]:
     store = world.stores[NODES]
-    labelled = {key_of(node).name: node for node in store.find(LABELLED, names.sampleset_node_label(*key))}
+    labels = [names.sampleset_node_label(*key), *([names.sampleset_label(key.name)] if originals else [])]
+    labelled = {key_of(node).name: node for label in labels for node in store.find(LABELLED, label)}
     used = {str(pod["spec"].get("nodeName") or "") for pod in pods}
     return labelled | {name: node for name in used if (node := store.get(Key("", name))) is not None}
-
-
-def _users(world: World, key: Key) -> Iterator[str]:
-    """Name the jobs that work on the data now; who only waits for it does not keep it from being deleted."""
-    for job in world.stores[PADDLE_JOBS].find(SET, str(key)):
-        status = job.get("status") or {}
-        roles = [status.get(role) or {} for role in ("ps", "worker", "heter")]
-        alive = any(role.get(state) for role in roles for state in ("pending", "starting", "running", "unknown"))
-        if status.get("phase") not in ENDED and alive:
-            yield f"PaddleJob {key_of(job).name}"
-    for job in world.stores[SAMPLE_JOBS].find(SET, str(key)):
-        status = job.get("status") or {}
-        begun = status.get("phase") == SampleJobPhase.RUNNING or bool(
-            status.get("phase") == SampleJobPhase.PENDING and status.get("jobName")
-        )
-        if begun and not (job.get("spec") or {}).get("schedule") and "deletionTimestamp" not in job["metadata"]:
-            yield f"SampleJob {key_of(job).name}"
-
-
-def trouble_of(server: Server | None) -> str:
-    if server is None or server.report is None or server.report.mounted:
-        return server.trouble if server else ""
-    return server.trouble or server.report.message
-
-
-def word_of(server: Server | None) -> Word | None:
-    """Give what a server said, in the words of a snapshot; an answer counts until the next report knows better."""
-    if server is None or server.report is None:
-        return None
-    report = server.report
-    answered = {name: found for name, found in server.answers.items() if found.state.is_final}
-    operations = answered | {found.id: found for found in report.operations}
-    return Word(
-        mounted=report.mounted,
-        data_bytes=report.data.bytes,
-        data_files=report.data.files,
-        cached_bytes=report.cache.used,
-        capacity_bytes=report.cache.capacity,
-        free_bytes=report.cache.free,
-        hits=report.cache.hits,
-        misses=report.cache.misses,
-        works={name: work_of(found) for name, found in operations.items()},
-    )
-
-
-def work_of(operation: Operation) -> Work:
-    return Work(
-        type=operation.type,
-        standing=Standing(operation.state.value),
-        message=operation.message,
-        lacks_keys=operation.needs_credentials,
-        began=operation.start_time,
-        ended=operation.end_time,
-        files=operation.progress.files,
-        total_files=operation.progress.total_files,
-        missing_files=operation.result.missing_files if operation.result else 0,
-    )

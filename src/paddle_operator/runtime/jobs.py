@@ -60,7 +60,7 @@ class Jobs:
             elif entry.starts >= MOST_STARTS:
                 self._finish(entry, OperationState.FAILED, f"begun {entry.starts} times, and never ended")
             else:
-                message = NO_KEYS if entry.has_keys else RESUMED if entry.starts else ""
+                message = NO_KEYS if entry.has_keys else RESUMED if entry.operation.start_time else ""
                 self._put(entry, state=OperationState.QUEUED, message=message, needs_credentials=entry.has_keys)
 
     def give(self, operation: str, order: Order) -> tuple[Operation, bool]:
@@ -135,7 +135,7 @@ class Jobs:
         try:
             result, message = await asyncio.shield(task)
         except asyncio.CancelledError:
-            await self._left(task)
+            await self._left(operation, task)
             self._finish(self._entries[operation], OperationState.CANCELLED, "")
         except OperationError as error:
             self._finish(self._entries[operation], OperationState.FAILED, str(error), error.result)
@@ -148,12 +148,14 @@ class Jobs:
         finally:
             self._running.pop(operation, None)
 
-    async def _left(self, task: asyncio.Task[tuple[Result, str]]) -> None:
+    async def _left(self, operation: str, task: asyncio.Task[tuple[Result, str]]) -> None:
         """Go on if the operation was cancelled; if the server was, end both: its successor begins it again."""
         me = asyncio.current_task()
         if me and me.cancelling():
             task.cancel()
-            await asyncio.wait([task])
+            await asyncio.gather(task, return_exceptions=True)
+            entry = self._entries[operation]
+            self._save(replace(entry, starts=entry.starts - 1))
             raise asyncio.CancelledError
 
     def _tell(self, operation: str, progress: Progress) -> None:

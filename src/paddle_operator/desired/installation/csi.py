@@ -17,6 +17,7 @@ class Settings:
     namespace: str = "paddle-system"
     kubelet_directory: str = "/var/lib/kubelet"
     inject: bool = True
+    pull_policy: str = "IfNotPresent"
 
 
 def objects(settings: Settings) -> list[Manifest]:
@@ -86,7 +87,7 @@ def _container(settings: Settings) -> Manifest:
     return {
         "name": "csi-node",
         "image": settings.image,
-        "imagePullPolicy": "IfNotPresent",
+        "imagePullPolicy": settings.pull_policy,
         "args": arguments if settings.inject else [*arguments, "--no-inject"],
         "env": [{"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
         "securityContext": {"privileged": True, "runAsUser": 0, "runAsGroup": 0, "readOnlyRootFilesystem": True},

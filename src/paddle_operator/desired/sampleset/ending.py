@@ -35,13 +35,16 @@ def end(snapshot: Snapshot) -> Decision:
         (Piece.STATEFUL_SET, snapshot.stateful_set),
         (Piece.CLAIM, snapshot.claim),
         (Piece.VOLUME, snapshot.volume),
+        *((Piece(kind), manifest) for kind, manifest in snapshot.originals.items()),
     )
     left = [f"{piece} {found['metadata']['name']}" for piece, found in parts if found is not None]
     if not left and not labels:
         return Decision(None, finalizers=tuple(name for name in metadata.finalizers if name != own))
     delete = tuple(found for piece, manifest in parts for found in removed(piece, manifest))
     message = f"waits for the end of {', '.join(left)}" if left else "the labels of nodes are removed"
-    return Decision(_status(snapshot, message), labels=labels, delete=delete)
+    # Nobody tells us when those that the original operator made are gone.
+    again = PAUSE_SECONDS if snapshot.originals else None
+    return Decision(_status(snapshot, message), labels=labels, delete=delete, look_again=again)
 
 
 def _wait(snapshot: Snapshot) -> Decision:

@@ -67,5 +67,20 @@ def owns(sample_set: SampleSet, manifest: Manifest) -> bool:
     return of_us and labels_of(manifest).get(names.LABEL_SAMPLESET_UID) == sample_set.metadata.uid
 
 
+def is_of_original(sample_set: SampleSet, manifest: Manifest) -> bool:
+    """Tell whether the original operator made the object for this set: it put labels on it, and no owner."""
+    found = labels_of(manifest)
+    labelled = found.get(names.sampleset_label(sample_set.metadata.name)) == "true"
+    of_us = annotations_of(manifest).get(names.ANNOTATION_CREATED_BY) == names.MANAGER
+    later = controller_of(manifest) is not None or names.LABEL_SAMPLESET_UID in found
+    return labelled and of_us and not later and _namespace(manifest) == sample_set.metadata.namespace
+
+
+def _namespace(manifest: Manifest) -> str:
+    """Give an object's namespace; a volume's is that of its claim."""
+    claim = (manifest.get("spec") or {}).get("claimRef") or {}
+    return str(manifest["metadata"].get("namespace") or claim.get("namespace"))
+
+
 def digest(*words: object) -> str:
     return hashlib.sha256("\0".join(map(str, words)).encode(errors="replace")).hexdigest()

@@ -30,7 +30,7 @@ def _change(snapshot: Snapshot, node: Manifest, wanted: str | None) -> dict[str,
     present = labels_of(node)
     own, shared = names.sampleset_node_label(*key_of_set(snapshot.sample_set)), _shared(snapshot)
     change: dict[str, str | None] = {} if present.get(own) == wanted else {own: wanted}
-    is_ours = present.get(shared) is None or present.get(shared) == present.get(own)
+    is_ours = present.get(shared) in (None, present.get(own)) or bool(snapshot.originals)
     if is_ours and present.get(shared) != wanted:
         change[shared] = wanted
     return change

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 CHUNKS = re.compile(r"^ *chunks:\n(.*)", re.MULTILINE | re.DOTALL)
 SLICE = re.compile(r"^\t\d+:\t(\d+)\t(\d+)\t(\d+)\t(\d+)$", re.MULTILINE)
+LENGTH = re.compile(r"^ *length:\s.*?(\d+)(?: Bytes\)?)?$", re.MULTILINE)
 NAME = re.compile(r"(\d+)_(\d+)_(\d+)", re.ASCII)
 # The sizes that a volume's blocks may have; 0.14 does not tell which one it is.
 BLOCK_SIZES = tuple(1 << power for power in range(26, 15, -1))
@@ -45,11 +46,22 @@ class Block(NamedTuple):
         return size in {self.size, self.size + -(-self.size // CHECKSUMMED) * CHECKSUM}
 
 
-def parse_slices(info: str) -> list[Slice]:
-    """Read the pieces of a file that JuiceFS tells of; id 0 is a hole, which has no data."""
-    table = CHUNKS.search(info)
-    found = (Slice(*map(int, row)) for row in SLICE.findall(table[1])) if table else ()
-    return [piece for piece in found if piece.id]
+class Pieces(NamedTuple):
+    """The pieces of a file that have data, and whether they and its holes make up all of it."""
+
+    slices: list[Slice]
+    is_all: bool
+
+
+def parse_pieces(info: str) -> Pieces | None:
+    """Read what JuiceFS tells of a file; None if that is something else, such as an error."""
+    length, table = LENGTH.search(info), CHUNKS.search(info)
+    if not length or not table:
+        return None
+    slices = [Slice(*map(int, row)) for row in SLICE.findall(table[1])]
+    covered = sum(piece.length for piece in slices)
+    # Id 0 is a hole, which has no data. One at the end is not told of.
+    return Pieces([piece for piece in slices if piece.id], covered >= int(length[1]))
 
 
 def blocks_of(piece: Slice, block_size: int) -> Iterator[Block]:

@@ -47,9 +47,7 @@ def redacted(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-async def run(
-    invocation: Invocation, on_line: Callable[[str], None] = lambda _: None, inherited: tuple[int, ...] = ()
-) -> Finished:
+async def run(invocation: Invocation, on_line: Callable[[str], None] = lambda _: None) -> Finished:
     """Run to the end; when this is cancelled, so is the command, with all that it started."""
     process = await asyncio.create_subprocess_exec(
         *("setpriv", "--pdeathsig", "KILL", "--", *invocation.argv),
@@ -58,7 +56,6 @@ async def run(
         stderr=asyncio.subprocess.STDOUT,
         env={**invocation.defaults, **os.environ, **invocation.secrets},
         start_new_session=True,
-        pass_fds=inherited,
     )
     last: deque[str] = deque(maxlen=LAST_LINES)
     try:

@@ -31,7 +31,7 @@ def parse(stats: str) -> dict[str, int]:
 
 
 def read(mount: Path) -> dict[str, int]:
-    return parse((mount / ".stats").read_text())
+    return parse((mount / ".stats").read_text(errors="replace"))
 
 
 def data(mount: Path) -> Data:

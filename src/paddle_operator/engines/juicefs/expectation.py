@@ -11,15 +11,17 @@ from paddle_operator.engines.juicefs import cachefiles, control
 from paddle_operator.engines.juicefs.blocks import (
     USUAL_BLOCK_SIZE,
     Block,
+    Pieces,
     Slice,
     blocks_of,
     first_blocks,
-    parse_slices,
+    parse_pieces,
 )
 from paddle_operator.engines.juicefs.places import Found
 from paddle_operator.engines.operations import MOST_NAMED
 
 LENGTH_BYTES = 4
+ASKED_AGAIN = 3
 
 
 class Expected(msgspec.Struct, frozen=True, array_like=True):
@@ -48,11 +50,18 @@ def observed(mount: Path, files: Iterable[Found]) -> list[Expected]:
 
 
 def pieces_of(mount: Path, file: Found, client: control.Control) -> list[Slice] | None:
+    """Ask for the pieces of a file; where some seem to lack, ask again: it is a hole only if it stays one."""
     try:
         inode = file.inode or (mount / file.path).lstat().st_ino
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return parse_slices(client.info(inode))
+    best: Pieces | None = None
+    for _ in range(ASKED_AGAIN):
+        pieces = parse_pieces(client.info(inode))
+        if pieces and pieces.is_all:
+            return pieces.slices
+        best = max((one for one in (best, pieces) if one), key=lambda one: len(one.slices), default=None)
+    return best.slices if best else None
 
 
 def append(file: Path, records: Iterable[Expected]) -> None:

@@ -16,6 +16,7 @@ PROGRAM = "juicefs"
 VERSION = (PROGRAM, "--version")
 VERSION_TEXT = re.compile(r"version (\d+)\.(\d+)\.(\d+)")
 URI = re.compile(rf"({SCHEMES})://([^/]*)(/.*)?", re.DOTALL)
+WHOLE_BUCKET = re.compile(r"minio://[^/]*/[^/]*/")
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 HOSTS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:,\[\]-]*", re.ASCII)
 # Where JuiceFS looks for the keys of a source that has none in its address.
@@ -123,6 +124,8 @@ def warm_up(list_file: str, threads: int | None) -> Invocation:
 def sync(version: Version, options: SyncOptions, destination: str, credentials: Credentials | None) -> Invocation:
     """Copy a source's files below the destination, an absolute directory."""
     scheme, source = parse_source(options.source)
+    if version < FIRST_STABLE and scheme == "minio" and not WHOLE_BUCKET.fullmatch(source):
+        raise FlagError(f"JuiceFS {version} copies whole buckets of minio:// only: use s3://BUCKET.ENDPOINT/PREFIX")
     secrets = source_keys(scheme, credentials)
     words = [PROGRAM, "--no-agent", "sync"]
     given = msgspec.to_builtins(options)

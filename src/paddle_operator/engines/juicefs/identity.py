@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 
 from paddle_operator.engines.juicefs import cachefiles, control
-from paddle_operator.engines.juicefs.blocks import Block, parse_slices
+from paddle_operator.engines.juicefs.blocks import Block, parse_pieces
+from paddle_operator.engines.juicefs.places import PROBE
 
-PROBE = f".paddle-operator-{socket.gethostname()}"
+OWN_PROBE = f"{PROBE}{socket.gethostname()}"
 LONGEST_WAIT = 3.0
 PAUSE = 0.02
 
@@ -45,7 +46,7 @@ def identify(mount: Path, directories: tuple[Path, ...]) -> Identity:
         told = msgspec.json.decode((mount / ".config").read_bytes(), type=Config).format
         return Identity(told.uuid, told.block_size << 10)
     content = secrets.token_bytes(64)
-    probe = mount / PROBE
+    probe = mount / OWN_PROBE
     try:
         block = written(mount, probe, content)
         return Identity(cache_with(block, content, directories))
@@ -66,10 +67,10 @@ def written(mount: Path, probe: Path, content: bytes) -> Block:
         os.fsync(file.fileno())
         inode = os.fstat(file.fileno()).st_ino
     with control.opened(mount) as client:
-        pieces = parse_slices(client.info(inode))
-    if len(pieces) != 1:
+        pieces = parse_pieces(client.info(inode))
+    if pieces is None or len(pieces.slices) != 1:
         raise IdentityError("JuiceFS does not tell where it stores a file")
-    return Block(pieces[0].id, 0, pieces[0].size)
+    return Block(pieces.slices[0].id, 0, pieces.slices[0].size)
 
 
 def cache_with(block: Block, content: bytes, directories: tuple[Path, ...]) -> str:

@@ -11,20 +11,19 @@ from paddle_operator.engines.juicefs import expectation
 from paddle_operator.engines.juicefs.expectation import Expected
 from paddle_operator.engines.juicefs.places import Found
 
-FIRST, BATCH = 500, 4000
+FIRST, BATCH = 1000, 4000
 ASKED_AT_ONCE = 250
 CONVERSATIONS = 4
 
 
 @dataclass
 class Listing:
-    """Files with their pieces: how many there are so far, and whether that is all."""
+    """Files with their pieces, and how many there are so far."""
 
     mount: Path
     file: Path
     files: int = 0
     bytes: int = 0
-    is_complete: bool = False
     _grown: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def write(self, files: Iterator[Found]) -> None:
@@ -35,7 +34,6 @@ class Listing:
                 self.files += len(records)
                 self.bytes += sum(piece.length for record in records for piece in record.pieces or ())
                 self._grown.set()
-            self.is_complete = True
         finally:
             self._grown.set()
             pool.shutdown(wait=False, cancel_futures=True)

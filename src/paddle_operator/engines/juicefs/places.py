@@ -12,6 +12,8 @@ LONGEST = 1024
 LONGEST_NAME = 255
 # The client's own files, in the root of every mount.
 OWN = {".accesslog", ".control", ".stats", ".config", ".trash", ".jfsconfig"}
+# Files that runtime servers write there for a moment, and that are no data.
+PROBE = ".paddle-operator-probe-"
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -75,8 +77,11 @@ def files(root: Path, place: PurePosixPath) -> Iterator[Found]:
 
     What is removed meanwhile is left out; a place that is not there at first is an error.
     """
-    top = root / place
-    if stat.S_ISDIR(os.lstat(top).st_mode):
+    try:
+        mode = (root / place).lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise PlaceError(f"there is no {str(place)!a} in the data set") from None
+    if stat.S_ISDIR(mode):
         waiting = [str(place)]
         while waiting:
             here = waiting.pop()
@@ -94,7 +99,7 @@ def entries(root: Path, here: str) -> tuple[list[str], list[Found]]:
     with contextlib.suppress(FileNotFoundError), os.scandir(root / here) as listing:
         for entry in listing:
             path = entry.name if is_root else f"{here}/{entry.name}"
-            if is_root and entry.name in OWN:
+            if is_root and (entry.name in OWN or entry.name.startswith(PROBE)):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 below.append(path)

@@ -1,6 +1,7 @@
 """JuiceFS in a runtime server: sync, warmup, rmr and clear on what is mounted, and how it stands."""
 
 import shutil
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,7 +32,7 @@ class JuiceFS:
         try:
             match order:
                 case SyncOrder():
-                    syncing.checked(self.version, order, self.mount, self.sources)
+                    syncing.invocation(self.version, order, self.mount, self.sources)
                 case WarmupOrder():
                     selection.check(order)
                 case RmrOrder():
@@ -43,7 +44,7 @@ class JuiceFS:
 
     async def run(self, order: Order, told: Told) -> tuple[Result, str]:
         shutil.rmtree(self.scratch, ignore_errors=True)
-        self.scratch.mkdir(mode=0o700, parents=True)
+        self.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             self.check(order)
             return await self._run(order, told)
@@ -59,16 +60,19 @@ class JuiceFS:
             raise OperationError(f"{self.mount} is no JuiceFS mount")
         match order:
             case SyncOrder():
-                return await syncing.sync(self.version, order, self.mount, told), ""
+                command_line = syncing.invocation(self.version, order, self.mount, self.sources)
+                return await syncing.sync(command_line, order, self.mount, told), ""
             case WarmupOrder():
-                return await warm_up(Place(self.mount, self.caches, self.scratch), order, told), ""
+                # A thread of an earlier run that was cancelled may still write to that run's directory.
+                scratch = Path(tempfile.mkdtemp(dir=self.scratch))
+                return await warm_up(Place(self.mount, self.caches, scratch), order, told), ""
             case RmrOrder():
                 return await removal.rmr(order, self.mount, told)
             case ClearOrder():
                 return await removal.clear(order, self.caches, told), ""
 
     def _is_mounted(self) -> bool:
-        return counters.is_mounted(self.mount, MOUNTS.read_text())
+        return counters.is_mounted(self.mount, MOUNTS.read_text(errors="surrogateescape"))
 
     def observe(self) -> Report:
         held = self._inventory.count(tuple(cachefiles.raw_trees(self.caches)))

@@ -36,11 +36,14 @@ def selected(mount: Path, order: WarmupOrder) -> Iterator[Found]:
 
 def listed(mount: Path, file: PurePosixPath) -> Iterator[Found]:
     """Read a list of the data set: paths below its root, or as they are under the mount, a line each."""
-    with places.directory(mount, file.parts[:-1]), (mount / file).open(errors="surrogateescape") as lines:
-        while line := lines.readline(LONGEST_LINE):
-            text = line.rstrip("\r\n").removeprefix(f"{mount}/")
-            if text.strip():
-                yield Found(str(places.parse(text)))
+    try:
+        with places.directory(mount, file.parts[:-1]), (mount / file).open(errors="surrogateescape") as lines:
+            while line := lines.readline(LONGEST_LINE):
+                text = line.rstrip("\r\n").removeprefix(f"{mount}/")
+                if text.strip():
+                    yield Found(str(places.parse(text)))
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise PlaceError(f"there is no list {str(file)!a} in the data set") from None
 
 
 def shared(files: Iterator[Found], share: Share) -> Iterator[Found]:

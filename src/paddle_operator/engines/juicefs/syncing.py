@@ -5,10 +5,12 @@ import contextlib
 import os
 import re
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from paddle_operator.engines.juicefs import command, counters, flags, places
-from paddle_operator.engines.juicefs.shelter import sheltered
+from paddle_operator.engines.juicefs.confinement import confined
+from paddle_operator.engines.juicefs.flags import Invocation
 from paddle_operator.engines.operations import Progress, Result, SyncOrder
 from paddle_operator.engines.runtime import OperationError, OrderError, Told
 
@@ -19,29 +21,25 @@ UNITS = {unit: 1024**power for power, unit in enumerate(("B", "KiB", "MiB", "GiB
 LOOKING = 1.0
 
 
-def checked(version: flags.Version, order: SyncOrder, mount: Path, sources: tuple[Path, ...]) -> None:
-    """Raise for what no command can be made of."""
+def invocation(version: flags.Version, order: SyncOrder, mount: Path, sources: tuple[Path, ...]) -> Invocation:
+    """Give the command, which can write to the data set and nowhere else; raise for what none can be made of."""
+    target = places.parse(order.destination) if order.destination else PurePosixPath()
     scheme, source = flags.parse_source(order.source)
+    may_write = [str(mount)]
     if scheme == "file":
         asked = Path(os.path.realpath(source.removeprefix("file://")))
-        if not any(asked.is_relative_to(allowed) for allowed in (*sources, mount)):
+        if not any(asked.is_relative_to(allowed) for allowed in sources):
             raise OrderError("a file:// source must be below a directory of the server's --source-dirs")
-    flags.sync(version, order, str(mount / target(order)), order.credentials)
+        may_write += [str(asked)] if order.delete_src else []
+    made = flags.sync(version, order, str(mount / target), order.credentials)
+    return replace(made, argv=confined(made.argv, may_write))
 
 
-def target(order: SyncOrder) -> PurePosixPath:
-    return places.parse(order.destination) if order.destination else PurePosixPath()
-
-
-async def sync(version: flags.Version, order: SyncOrder, mount: Path, told: Told) -> Result:
-    """Copy, by a way into the data set that leads nowhere else."""
+async def sync(command_line: Invocation, order: SyncOrder, mount: Path, told: Told) -> Result:
     if order.destination and not order.dry:
-        await asyncio.to_thread(places.made_directory, mount, target(order))
-    with sheltered(mount) as descriptor:
-        root = mount if descriptor is None else Path(f"/proc/self/fd/{descriptor}")
-        command_line = flags.sync(version, order, str(root / target(order)), order.credentials)
-        async with watched(mount, told):
-            ended = await command.run(command_line, inherited=() if descriptor is None else (descriptor,))
+        await asyncio.to_thread(places.made_directory, mount, places.parse(order.destination))
+    async with watched(mount, told):
+        ended = await command.run(command_line)
     result = summed(ended.lines)
     if ended.code or result is None or result.failed:
         raise OperationError(f"juicefs sync failed: {ended.complaint}", result)

@@ -14,7 +14,7 @@ from paddle_operator.engines.runtime import OperationError, Told
 
 ROUNDS = 3
 # The client writes blocks to the cache a while after it has read them.
-SETTLING = 0.2
+SETTLING = 0.1
 READ_SIZE = 4 << 20
 
 
@@ -86,33 +86,39 @@ def read_whole(path: Path) -> None:
 
 
 async def proved(place: Place, order: WarmupOrder, volume: identity.Identity) -> Findings:
-    """Look for every block at the end of all; fetch again what is missing, and look for every block again."""
+    """Look for every block at the end of all; fetch again what stays missing, and look for every block again."""
     for left in reversed(range(ROUNDS)):
-        trees = tuple(cachefiles.raw_trees(place.caches, volume.uuid))
-        search = Search(trees, volume.block_size)
+        search = Search(tuple(cachefiles.raw_trees(place.caches, volume.uuid)), volume.block_size)
         findings = await asyncio.to_thread(search.look, expectation.read(place.expected), place.missing)
-        if not findings.missing_files or not left:
+        if not findings.missing_files:
             break
-        await settle(place, search, findings.missing_files)
-        await asyncio.to_thread(search.discard_cut, expectation.read(place.missing))
-        await asyncio.to_thread(expectation.renew, place.mount, place.expected, place.missing)
-        missing = expectation.read(place.missing)
-        while batch := list(itertools.islice(missing, BATCH)):
-            await fetch(place, batch, order.threads)
-        await asyncio.sleep(SETTLING)
+        if await settled(place, search, findings.missing_files) and left:
+            await fetch_again(place, search, order)
+        else:
+            findings = await asyncio.to_thread(search.look, expectation.read(place.expected), place.missing)
+            if not findings.missing_files:
+                break
     return findings
 
 
-async def settle(place: Place, search: Search, missing: int) -> None:
-    """Wait as long as blocks that were missing keep turning up."""
+async def settled(place: Place, search: Search, missing: int) -> int:
+    """Wait as long as blocks that were missing keep turning up, and tell of how many files some are still missing."""
     later = place.scratch / "later"
     while True:
         await asyncio.sleep(SETTLING)
         findings = await asyncio.to_thread(search.look, expectation.read(place.missing), later)
         later.replace(place.missing)
         if findings.missing_files in {0, missing}:
-            return
+            return findings.missing_files
         missing = findings.missing_files
+
+
+async def fetch_again(place: Place, search: Search, order: WarmupOrder) -> None:
+    await asyncio.to_thread(search.discard_cut, expectation.read(place.missing))
+    await asyncio.to_thread(expectation.renew, place.mount, place.expected, place.missing)
+    missing = expectation.read(place.missing)
+    while batch := list(itertools.islice(missing, BATCH)):
+        await fetch(place, batch, order.threads)
 
 
 def judged(findings: Findings) -> Result:

@@ -8,7 +8,8 @@ from paddle_operator.control.controller import Controller
 from paddle_operator.controllers import paddlejob
 from paddle_operator.controllers.runtimes import Endpoint, Server
 from paddle_operator.controllers.sampleset import ACCESS, controller, decode, plan_of
-from paddle_operator.controllers.setobservation import set_of_job, set_of_label, word_of
+from paddle_operator.controllers.setobservation import set_of_job, set_of_label
+from paddle_operator.controllers.words import word_of
 from paddle_operator.desired.paddlejob import snapshot as paddle
 from paddle_operator.desired.sampleset.plan import plan
 from paddle_operator.desired.sampleset.snapshot import Settings

@@ -163,15 +163,25 @@ async def test_what_was_cancelled_is_not_begun_by_the_next_server(tmp_path: Path
 
 
 async def test_what_ends_the_server_itself_is_given_up_after_a_while(tmp_path: Path) -> None:
-    for _ in range(subject.MOST_STARTS):
-        async with serving(tmp_path) as server:
-            if not server.jobs.get("deadly"):
-                server.jobs.give("deadly", WarmupOrder())
-            await eventually(lambda: server.engine.begun)
+    async with serving(tmp_path) as server:
+        server.jobs.give("deadly", WarmupOrder())
+        await eventually(lambda: server.engine.begun)
+        entry = replace(server.jobs._entries["deadly"], starts=subject.MOST_STARTS)
+    Spool(tmp_path).save(entry)
     async with serving(tmp_path) as last:
         last.jobs.give("next", ClearOrder())
         await eventually(lambda: last.engine.begun == [ClearOrder()])
         assert last.state("deadly") == "Failed"
+
+
+async def test_a_server_that_is_stopped_is_not_counted_as_a_failure(tmp_path: Path) -> None:
+    for _ in range(3):
+        async with serving(tmp_path) as server:
+            server.jobs.give("long", WarmupOrder())
+            await eventually(lambda: server.engine.begun)
+    (entry,) = Spool(tmp_path).load()
+    assert entry.starts == 0
+    assert entry.operation.start_time
 
 
 async def test_keys_are_kept_in_memory_only(tmp_path: Path) -> None:

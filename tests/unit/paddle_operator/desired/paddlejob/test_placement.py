@@ -4,7 +4,6 @@ import pytest
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.names import sampleset_node_label
-from paddle_operator.desired.paddlejob.placement import narrowed
 from support.paddleworld import PaddleWorld, paddle_job, role, sample_set
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -79,7 +78,10 @@ def test_a_preferred_place_leaves_a_worker_free_to_go_elsewhere() -> None:
     ],
 )
 def test_the_users_affinity_holds_as_well_and_is_never_widened(terms: list[Manifest], wanted: list[Manifest]) -> None:
-    assert narrowed(terms, cached(0)) == wanted
+    affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}}
+    world = world_with({}, sample_set(), worker=role(1, affinity=affinity))
+    found = world.pod("demo-worker-0")["spec"]["affinity"]["nodeAffinity"]
+    assert found == {REQUIRED: {"nodeSelectorTerms": wanted}}
 
 
 def test_the_rest_of_the_users_affinity_is_kept() -> None:

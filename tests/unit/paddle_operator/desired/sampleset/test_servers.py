@@ -3,6 +3,7 @@
 import pytest
 
 from paddle_operator.api.manifest import Manifest
+from paddle_operator.cli.runtime import runtime_server
 from paddle_operator.desired.sampleset import servers
 from paddle_operator.desired.sampleset.naming import volume_name
 from support.samplesnapshots import IMAGE, SECRET, decoded, seen
@@ -96,6 +97,14 @@ def container() -> Manifest:
             {"name": "token", "mountPath": "/etc/paddle-operator/runtime", "readOnly": True},
         ],
     }
+
+
+def test_the_command_takes_what_it_is_given() -> None:
+    spec = servers.pod_spec(seen(decoded(cache={"levels": [{"mediumType": "SSD", "path": "/a:/b"}]})))
+    assert spec["containers"][0]["command"] == ["paddle-operator", runtime_server.name]
+    given = runtime_server.make_context("runtime-server", list(spec["containers"][0]["args"])).params
+    assert [str(path) for path in given["cache_dirs"]] == ["/cache/0", "/cache/1"]
+    assert (str(given["mount_path"]), given["port"]) == ("/mnt/imagenet", 7716)
 
 
 def test_the_service_names_each_server_also_while_it_is_not_ready() -> None:

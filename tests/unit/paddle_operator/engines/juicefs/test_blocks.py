@@ -2,25 +2,37 @@
 
 import pytest
 
-from paddle_operator.engines.juicefs.blocks import Block, Slice, blocks_of, first_blocks, parse_slices
+from paddle_operator.engines.juicefs.blocks import Block, Pieces, Slice, blocks_of, first_blocks, parse_pieces
 
 MIB = 1 << 20
 OLD = " inode: 23\n files:\t1\n dirs:\t0\n length:\t9000000\n size:\t9003008\n chunks:\n\t0:\t21\t9000000\t0\t9000000\n"
-NEW = "  inode: 3\n   path: /m\n chunks:\n\t0:\t9\t9000000\t0\t9000000\n\t0:\t0\t10\t0\t10\n\t1:\t12\t5\t1\t4\n"
+NEW = " length: 8.58 MiB (9000000 Bytes)\n   path: /m\n chunks:\n\t0:\t9\t8999990\t0\t8999990\n\t0:\t0\t10\t0\t10\n"
 
 
 def test_the_pieces_of_a_file_are_read_from_both_versions_without_holes() -> None:
-    assert parse_slices(OLD) == [Slice(21, 9_000_000, 0, 9_000_000)]
-    assert parse_slices(NEW) == [Slice(9, 9_000_000, 0, 9_000_000), Slice(12, 5, 1, 4)]
+    assert parse_pieces(OLD) == Pieces([Slice(21, 9_000_000, 0, 9_000_000)], is_all=True)
+    assert parse_pieces(NEW) == Pieces([Slice(9, 8_999_990, 0, 8_999_990)], is_all=True)
 
 
-@pytest.mark.parametrize("text", ["", "no such file or directory", " inode: 2\n files:\t20\n dirs:\t1\n", " chunks:\n"])
-def test_what_has_no_pieces_has_none(text: str) -> None:
-    assert parse_slices(text) == []
+def test_an_empty_file_has_no_pieces_and_is_whole() -> None:
+    assert parse_pieces(" inode: 2\n length:\t0\n chunks:\n") == Pieces([], is_all=True)
+    assert parse_pieces(" inode: 2\n length: 0 Bytes\n chunks:\n") == Pieces([], is_all=True)
+
+
+def test_a_file_of_which_pieces_lack_is_not_all_there() -> None:
+    told = OLD.replace("length:\t9000000", "length:\t99000000")
+    assert parse_pieces(told) == Pieces([Slice(21, 9_000_000, 0, 9_000_000)], is_all=False)
+    assert parse_pieces(" inode: 2\n length:\t5\n chunks:\n") == Pieces([], is_all=False)
+
+
+@pytest.mark.parametrize("text", ["", "no such file or directory", "input/output error", " inode: 2\n length:\t5\n"])
+def test_an_error_is_no_file_without_pieces(text: str) -> None:
+    assert parse_pieces(text) is None
 
 
 def test_a_path_that_looks_like_a_piece_is_none() -> None:
-    assert parse_slices("  path: /a\n\t0:\t1\t2\t3\t4\n chunks:\n\t0:\t7\t8\t0\t8\n") == [Slice(7, 8, 0, 8)]
+    told = " length:\t8\n  path: /a\n\t0:\t1\t2\t3\t4\n chunks:\n\t0:\t7\t8\t0\t8\n"
+    assert parse_pieces(told) == Pieces([Slice(7, 8, 0, 8)], is_all=True)
 
 
 @pytest.mark.parametrize(

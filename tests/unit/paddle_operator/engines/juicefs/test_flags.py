@@ -136,6 +136,14 @@ def test_keys_never_go_to_other_hosts() -> None:
         flags.sync(OLD, SyncOptions(source="s3://b.host/x", worker="other"), "/mnt", KEYS)
 
 
+def test_a_part_of_a_minio_bucket_is_refused_where_juicefs_takes_it_for_the_buckets_name() -> None:
+    part = SyncOptions(source="minio://store:9000/bucket/imagenet")
+    with pytest.raises(FlagError, match=r"use s3://BUCKET\.ENDPOINT/PREFIX"):
+        flags.sync(OLD, part, "/mnt", KEYS)
+    assert "minio://store:9000/bucket/imagenet/" in flags.sync(NEW, part, "/mnt", KEYS).argv
+    assert flags.sync(OLD, SyncOptions(source="minio://store:9000/bucket"), "/mnt", KEYS).argv
+
+
 def test_keys_with_a_control_character_are_refused() -> None:
     with pytest.raises(FlagError, match="control character") as refused:
         flags.sync(OLD, SyncOptions(source="s3://b.host/x"), "/mnt", Credentials("PLAN\0TED", "x"))

@@ -62,8 +62,15 @@ def test_files_come_in_one_order_and_links_are_not_followed(tmp_path: Path) -> N
     assert [file.inode for file in found] == [(tmp_path / file.path).stat().st_ino for file in found]
     assert [file.path for file in places.files(tmp_path, PurePosixPath("b"))] == ["b/1", "b/2"]
     assert [file.path for file in places.files(tmp_path, PurePosixPath("b/2"))] == ["b/2"]
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(PlaceError, match="there is no 'nothing' in the data set"):
         list(places.files(tmp_path, PurePosixPath("nothing")))
+
+
+def test_what_another_server_writes_for_a_moment_does_not_shift_the_order(tmp_path: Path) -> None:
+    tree(tmp_path)
+    before = list(places.files(tmp_path, PurePosixPath()))
+    (tmp_path / f"{places.PROBE}imagenet-runtime-1").write_text("x")
+    assert list(places.files(tmp_path, PurePosixPath())) == before
 
 
 @pytest.mark.parametrize("parts", [("link",), ("a", "loop"), ("a", "loop", "b")])
