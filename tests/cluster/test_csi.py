@@ -54,14 +54,16 @@ def redis(kube: Cluster) -> Iterator[str]:
 
 
 @pytest.fixture
-def volume(plugin: Kubectl, redis: str, namespace: Kubectl) -> Iterator[Volume]:
-    """Have a new volume and its claim; the pods that use it go before it."""
+def volume(kube: Cluster, plugin: Kubectl, redis: str, namespace: Kubectl) -> Iterator[Volume]:
+    """Have a new volume and its claim; the pods that use it go before it, and the kubelet unmounts it after them."""
     del plugin
     made = Volume(namespace, f"vol-{secrets.token_hex(4)}", next(DATABASES))
     namespace.apply(*made.objects(redis, PASSWORD))
     namespace.wait("jsonpath={.status.phase}=Bound", f"pvc/{made.name}")
     yield made
     namespace.run("delete", "pods", "--all", "--wait", "--grace-period=0")
+    for node in kube.nodes:
+        wait_until(partial(made.is_gone_from, node), MANY, f"the volume is left on {node.name}")
     namespace.run("delete", f"pvc/{made.name}", f"pv/{made.name}", "--wait")
 
 
