@@ -1,0 +1,154 @@
+"""The documents' data set on a real cluster: its source, its Secret and SampleSet, and what is seen of it."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+
+from localkube.errors import LocalkubeError
+from localkube.kubectl import Kubectl, Manifest
+from localkube.node import Node
+from localkube.waiting import wait_until
+from paddle_operator.engines.juicefs import counters
+from support.manifests import changed, circulating
+
+NAME = "imagenet"
+PLACE = f"/mnt/{NAME}"
+KEYS = {"access-key": "planted-access-key", "secret-key": "planted-secret-key"}
+PORT = 9000
+PATIENCE = 90.0
+# Prints the checksums of files; JuiceFS' own, in the root, have names with a dot, and one of them has no end.
+CHECKSUMS = """
+import hashlib, json, pathlib, sys
+top = pathlib.Path(sys.argv[1])
+names = sys.argv[2:] or [str(path.relative_to(top)) for path in top.glob('[!.]*/*')]
+print(json.dumps({name: hashlib.sha256((top / name).read_bytes()).hexdigest() for name in names}))
+"""
+FILLING = """
+import json, pathlib, sys
+for name, content in json.load(sys.stdin).items():
+    path = pathlib.Path('/store/filling') / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+"""
+STORED = """
+local keys, sum = redis.call('keys', '*'), ''
+table.sort(keys)
+for _, key in ipairs(keys) do sum = redis.sha1hex(sum .. key .. redis.call('get', key)) end
+return sum
+"""
+
+
+def files(number: int) -> dict[str, str]:
+    """Give so many files of different sizes in a few directories, whose contents follow from their names."""
+    names = [f"n0151485{index % 3}/{index:04}.jpg" for index in range(number)]
+    return {name: hashlib.sha256(name.encode()).hexdigest() * (1 + index % 40) for index, name in enumerate(names)}
+
+
+def checksums(contents: Mapping[str, str]) -> dict[str, str]:
+    return {name: hashlib.sha256(content.encode()).hexdigest() for name, content in contents.items()}
+
+
+def store(image: str) -> list[Manifest]:
+    """Give a pod with an S3 endpoint: JuiceFS' own gateway, over a volume that nobody mounts."""
+    place = [{"name": "store", "mountPath": "/store"}]
+    meta = "sqlite3:///store/meta.db"
+    own = {"image": image, "imagePullPolicy": "IfNotPresent", "volumeMounts": place}
+    user, password = KEYS["access-key"], KEYS["secret-key"]
+    keys = {"MINIO_ROOT_USER": user, "MINIO_ROOT_PASSWORD": password}
+    keys |= {"AWS_ACCESS_KEY_ID": user, "AWS_SECRET_ACCESS_KEY": password, "AWS_REGION": "us-east-1"}
+    formatting = ["juicefs", "format", "--storage=file", "--bucket=/store/objects/", meta, "store"]
+    serving = {
+        "name": "gateway",
+        "command": ["juicefs", "gateway", "--no-usage-report", meta, f"0.0.0.0:{PORT}"],
+        "env": [{"name": name, "value": value} for name, value in keys.items()],
+        "readinessProbe": {"tcpSocket": {"port": PORT}, "periodSeconds": 1},
+        **own,
+    }
+    spec = {
+        "securityContext": {"runAsUser": 0},
+        "terminationGracePeriodSeconds": 0,
+        "initContainers": [{"name": "format", "command": formatting, **own}],
+        "containers": [serving],
+        "volumes": [{"name": "store", "emptyDir": {}}],
+    }
+    keys_of_source = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "store"}, "stringData": KEYS}
+    return [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "store"}, "spec": spec}, keys_of_source]
+
+
+def fill(kubectl: Kubectl, contents: Mapping[str, str]) -> str:
+    """Put files into the bucket, and give their address."""
+    interactive = ("exec", "-i", "store", "-c", "gateway", "--")
+    kubectl.run(*interactive, "python3", "-c", FILLING, stdin=json.dumps(contents))
+    address = f"s3://store.{kubectl.get('pod/store')['status']['podIP']}:{PORT}/imagenet/demo"
+    kubectl.execute("store", "juicefs", "--no-agent", "sync", "/store/filling/", f"{address}/")
+    return address
+
+
+def volume_secret(address: str) -> Manifest:
+    """Give the documents' Secret with another address, and with the line ends that their command leaves."""
+    values = {"name": NAME, "storage": "redis"}
+    values |= {"bucket": f"redis://{address}:6379/1", "metaurl": f"redis://{address}:6379/0"}
+    lines = {key: f"{value}\n" for key, value in values.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": NAME}, "stringData": lines}
+
+
+def sample_set(source: str) -> Manifest:
+    """Give the documents' SampleSet with another address, which takes keys."""
+    return changed(circulating(f"SampleSet/{NAME}"), {"spec.source": {"uri": source, "secretRef": {"name": "store"}}})
+
+
+class Watched:
+    """The SampleSet as its users see it."""
+
+    def __init__(self, kubectl: Kubectl) -> None:
+        self.kubectl = kubectl
+
+    @property
+    def status(self) -> Manifest:
+        found: Manifest = self.kubectl.get(f"sampleset/{NAME}").get("status") or {}
+        return found
+
+    def cached_on(self) -> list[str]:
+        """Name the nodes of the partitions, in their order."""
+        return [found["node"] for found in sorted(self.status["nodes"], key=lambda found: int(found["partition"]))]
+
+    def is_ready(self, partitions: int) -> bool:
+        status = self.status
+        servers = (status.get("runtimeStatus") or {}).get("runtimeReady")
+        return bool(status.get("phase") == "Ready" and servers == f"{partitions}/{partitions}")
+
+    def eventually(self, condition: Callable[[], bool], otherwise: str, timeout: float = PATIENCE) -> None:
+        """Wait, and say where the set stood when it took too long."""
+        try:
+            wait_until(condition, timeout, otherwise, pause=0.3)
+        except LocalkubeError as error:
+            raise AssertionError(f"{error}: {json.dumps(self.status, indent=1)}") from error
+
+    def until_ready(self, partitions: int) -> None:
+        self.eventually(lambda: self.is_ready(partitions), f"not Ready with {partitions} partitions")
+
+    def scale(self, partitions: int) -> None:
+        patch = json.dumps({"spec": {"partitions": partitions}})
+        self.kubectl.run("patch", f"sampleset/{NAME}", "--type=merge", f"--patch={patch}")
+
+    def read(self, pod: str, *names: str) -> dict[str, str]:
+        """Have a pod read files, or all, and give their checksums."""
+        told: dict[str, str] = json.loads(self.kubectl.execute(pod, "python3", "-c", CHECKSUMS, PLACE, *names))
+        return told
+
+
+def cached_sizes(node: Node, volume: str) -> list[int]:
+    """Give the sizes of the blocks in a node's cache of this volume, as their names tell them."""
+    place = f"/dev/shm/{volume}/cache"  # a node's, where a cache is that nobody gave another place
+    found = node.control.run_inside(["find", place, "-path", "*/raw/chunks/*", "-type", "f", "-printf", "%f\n"])
+    return sorted(int(name.rpartition("_")[2]) for name in found.splitlines())
+
+
+def stored(node: Node) -> str:
+    """Give the checksum of all objects of the volume, in the Redis on this node."""
+    return node.control.run_inside(["redis-cli", "-n", "1", "eval", STORED, "0"])
+
+
+def misses(kubectl: Kubectl, pod: str) -> int:
+    """Count the blocks that the client behind a pod's mount had to fetch."""
+    return counters.parse(kubectl.execute(pod, "cat", f"{PLACE}/.stats")).get(counters.MISSES, 0)
