@@ -201,16 +201,15 @@ class Node:
 
     def is_mended(self, target: Path, volume: str) -> bool:
         """Tell whether what is on top at a pod's place is of the client that serves the volume now."""
-        (stage,) = self.layers(self.places.stage(volume))
-        return self.layers(target)[-1].device == stage.device
+        stages, copies = self.layers(self.places.stage(volume)), self.layers(target)
+        return len(stages) == 1 and bool(copies) and copies[-1].device == stages[0].device
 
     def is_served(self, volume: str) -> bool:
         """Tell whether a volume's client answers, and all pods of the volume have its mount."""
         stage = self.places.stage(volume)
         targets = [self.target(*known) for known in self.published if known[1] == volume]
         return (
-            len(self.layers(stage)) == 1
-            and all(self.is_mended(target, volume) for target in targets)
+            all(self.is_mended(target, volume) for target in targets)
             and subprocess.run(
                 ["nsenter", f"--target={self.pid}", "--mount", "stat", f"{stage}/.stats"],
                 capture_output=True,
