@@ -122,6 +122,8 @@ def test_a_plugin_that_is_taken_away_leaves_no_process_and_is_forgotten(
     wait_until(lambda: not registered(plugin), MANY, "the kubelets still know the driver")
     wait_until(lambda: not plugin.items("pods"), MANY, "pods of the plugin are left")
     for node in kube.nodes:
+        left = node.control.run_inside(["sh", "-c", "find /run/juicefs-csi 2>/dev/null || true"]).split()
+        assert (node.name, left) == (node.name, [])
         assert "juicefs" not in node.control.run_inside(["cat", "/proc/1/mounts"])
         places = ["/run", "/var/lib/kubelet/plugins", "/var/lib/kubelet/plugins_registry", "/sys/fs/cgroup"]
         assert node.control.run_inside(["find", *places, "-maxdepth", "2", "-name", "*juicefs*"]) == ""

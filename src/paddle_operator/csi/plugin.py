@@ -51,10 +51,10 @@ def serve(settings: Settings, stop: threading.Event) -> None:
         kubelet = wire.serve(places.registration, registration.services(places))
         LOG.info("serving node=%s socket=%s", settings.node_name, places.socket)
         stop.wait()
-        kubelet.stop(0).wait()
+        kubelet.stop(0)
         places.registration.unlink(missing_ok=True)
         watch.stop()
-        volumes.stop(GRACE).wait()
+        volumes.stop(GRACE)
         places.socket.unlink(missing_ok=True)
         if not ground.records.all():
             remove(ground)

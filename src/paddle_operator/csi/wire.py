@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -48,9 +49,23 @@ def method(kind: type[Request], work: Callable[[Request], Record]) -> Answer:
     return answered
 
 
-def serve(socket: Path, services: Services) -> grpc.Server:
+@dataclass(frozen=True)
+class Served:
+    """A server at work, and the threads in which it answers."""
+
+    server: grpc.Server
+    threads: ThreadPoolExecutor
+
+    def stop(self, grace: float) -> None:
+        """Take no more calls, and wait for those that go on, also when nobody waits for their answers any more."""
+        self.server.stop(grace).wait()
+        self.threads.shutdown()
+
+
+def serve(socket: Path, services: Services) -> Served:
     """Answer calls at this socket; one that an earlier plugin left is taken away first."""
-    server = grpc.server(ThreadPoolExecutor(THREADS, thread_name_prefix=socket.stem))
+    threads = ThreadPoolExecutor(THREADS, thread_name_prefix=socket.stem)
+    server = grpc.server(threads)
     for service, methods in services.items():
         handlers: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
             name: grpc.unary_unary_rpc_method_handler(answer) for name, answer in methods.items()
@@ -60,7 +75,7 @@ def serve(socket: Path, services: Services) -> grpc.Server:
     socket.unlink(missing_ok=True)
     server.add_insecure_port(f"unix://{socket}")
     server.start()
-    return server
+    return Served(server, threads)
 
 
 def encode(record: Record) -> bytes:

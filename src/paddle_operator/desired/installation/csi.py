@@ -72,7 +72,7 @@ def _pod(settings: Settings) -> Manifest:
         "priorityClassName": "system-node-critical",
         "tolerations": [{"operator": "Exists"}],
         "nodeSelector": {"kubernetes.io/os": "linux"},
-        "terminationGracePeriodSeconds": 20,
+        "terminationGracePeriodSeconds": 45,
         "containers": [_container(settings)],
         "volumes": [
             {"name": name, "hostPath": {"path": path, "type": "DirectoryOrCreate"}}

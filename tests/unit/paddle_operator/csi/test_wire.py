@@ -92,7 +92,7 @@ def test_the_kubelet_learns_the_drivers_name_and_where_to_ask(places: Places) ->
         refused = RegistrationStatus(error="no such version")
         assert asked(places.registration, f"{service}/NotifyRegistrationStatus", refused, Empty) == Empty()
     finally:
-        server.stop(0).wait()
+        server.stop(0)
 
 
 @pytest.mark.parametrize(
@@ -115,4 +115,4 @@ def test_a_call_that_fails_is_answered_with_a_code_and_a_sentence(
         assert f"status = {code}" in str(caught.value)
         assert f'details = "{words}"' in str(caught.value)
     finally:
-        server.stop(0).wait()
+        server.stop(0)
