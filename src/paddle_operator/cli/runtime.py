@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from paddle_operator.cli.manager import words
+from paddle_operator.desired.sampleset.servers import PORT
 from paddle_operator.engines.juicefs import command, confinement, flags
 from paddle_operator.engines.juicefs.flags import FlagError
 from paddle_operator.engines.juicefs.runtime import JuiceFS
 from paddle_operator.runtime.server import Settings, serve
 from paddle_operator.runtime.spool import SpoolError
 
-PORT = 7716
 log = logging.getLogger(__name__)
 LEVELS = ("debug", "info", "warning", "error")
 DIRECTORY = click.Path(path_type=Path, file_okay=False)

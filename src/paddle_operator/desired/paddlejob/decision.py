@@ -8,8 +8,8 @@ from enum import StrEnum
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import PaddleJobStatus
 from paddle_operator.desired.paddlejob.observedpod import ObservedPod
-from paddle_operator.desired.paddlejob.refusal import Refusal
 from paddle_operator.desired.paddlejob.snapshot import Scheduling, Snapshot
+from paddle_operator.desired.telling import Notice, Refusal
 
 
 class Piece(StrEnum):
@@ -24,15 +24,6 @@ class Piece(StrEnum):
 
 Pieces = tuple[tuple[Piece, Manifest], ...]
 GANGS = {Scheduling.VOLCANO: Piece.POD_GROUP, Scheduling.NATIVE: Piece.WORKLOAD}
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Something to tell whoever looks at the job's events."""
-
-    reason: str
-    message: str
-    warning: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from paddle_operator.api import names
 from paddle_operator.api.conditions import find
 from paddle_operator.api.paddlejob import CleanPodPolicy, PaddleJobPhase, PaddleJobSpec, PaddleJobStatus
-from paddle_operator.desired.paddlejob.decision import Notice
 from paddle_operator.desired.paddlejob.roles import is_elastic, roles_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
+from paddle_operator.desired.telling import Notice
 
 TOLD = {
     PaddleJobPhase.RUNNING,

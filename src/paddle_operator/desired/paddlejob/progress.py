@@ -13,11 +13,12 @@ from paddle_operator.desired.paddlejob.hostport import lacks_port, lacks_record
 from paddle_operator.desired.paddlejob.lifecycle import replaced
 from paddle_operator.desired.paddlejob.network import services
 from paddle_operator.desired.paddlejob.pods import pod
-from paddle_operator.desired.paddlejob.refusal import Refusal, refusal_of_config
+from paddle_operator.desired.paddlejob.refusal import refusal_of_config
 from paddle_operator.desired.paddlejob.roles import members_of
 from paddle_operator.desired.paddlejob.snapshot import Scheduling, Snapshot
 from paddle_operator.desired.paddlejob.state import State, state_of
 from paddle_operator.desired.paddlejob.view import View
+from paddle_operator.desired.telling import Refusal
 
 PORT_PAUSE_SECONDS = 15.0
 GANG_PAUSE_SECONDS = 15.0

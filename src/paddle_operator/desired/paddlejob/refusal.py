@@ -1,7 +1,6 @@
 """Jobs that cannot work, whoever let them in: what is wrong, and what to do."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -13,14 +12,7 @@ from paddle_operator.desired.paddlejob.network import Network
 from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic, roles_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.template import template_of
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why nothing goes on until somebody changes something."""
-
-    reason: str
-    message: str
+from paddle_operator.desired.telling import Refusal
 
 
 def refusal_of(snapshot: Snapshot) -> Refusal | None:

@@ -8,6 +8,7 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.sampleset import SampleSetStatus
 from paddle_operator.desired.sampleset.errands import Errand
 from paddle_operator.desired.sampleset.nodelabels import Change
+from paddle_operator.desired.telling import Notice, Refusal
 
 
 class Piece(StrEnum):
@@ -22,23 +23,6 @@ class Piece(StrEnum):
 
 
 Pieces = tuple[tuple[Piece, Manifest], ...]
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Something to tell whoever looks at the set's events."""
-
-    reason: str
-    message: str
-    warning: bool = False
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why nothing goes on until somebody changes something."""
-
-    reason: str
-    message: str
 
 
 @dataclass(frozen=True)

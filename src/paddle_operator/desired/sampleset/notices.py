@@ -3,8 +3,8 @@
 from paddle_operator.api import names
 from paddle_operator.api.conditions import find
 from paddle_operator.api.sampleset import SampleSetPhase, SampleSetStatus
-from paddle_operator.desired.sampleset.decision import Notice
 from paddle_operator.desired.sampleset.snapshot import Snapshot
+from paddle_operator.desired.telling import Notice
 
 # The words that the original operator's events have.
 SYNCING = {

@@ -7,7 +7,7 @@ from paddle_operator.api.sampleset import SampleSetPhase
 from paddle_operator.desired.sampleset import servers
 from paddle_operator.desired.sampleset.abandoned import without_abandoned
 from paddle_operator.desired.sampleset.clearing import farewell
-from paddle_operator.desired.sampleset.decision import Decision, Piece, Refusal
+from paddle_operator.desired.sampleset.decision import Decision, Piece
 from paddle_operator.desired.sampleset.ending import end
 from paddle_operator.desired.sampleset.nodelabels import label_changes
 from paddle_operator.desired.sampleset.notices import notices
@@ -15,6 +15,7 @@ from paddle_operator.desired.sampleset.refusal import refusal_of
 from paddle_operator.desired.sampleset.snapshot import Snapshot
 from paddle_operator.desired.sampleset.state import State, View, state_of, view_of
 from paddle_operator.desired.sampleset.status import status_of
+from paddle_operator.desired.telling import Refusal
 
 # Secrets are not watched, so that nobody needs leave to list them: this is how late a change of one is noticed.
 SECRET_PAUSE_SECONDS = 60.0

@@ -2,8 +2,8 @@
 
 from paddle_operator.api import names
 from paddle_operator.api.sampleset import LONGEST_NAME
-from paddle_operator.desired.sampleset.decision import Refusal
 from paddle_operator.desired.sampleset.snapshot import Snapshot
+from paddle_operator.desired.telling import Refusal
 
 MOST_PARTITIONS = 10_000
 

@@ -11,7 +11,6 @@ from paddle_operator.api.sampleset import MediumType, SampleSet
 from paddle_operator.desired.sampleset.naming import metadata, volume_metadata, volume_name
 from paddle_operator.desired.sampleset.sources import volume_secret
 
-DRIVER = "csi.juicefs.com"
 # Nobody counts against it: JuiceFS is as large as its object store.
 CAPACITY = {"storage": "10Pi"}
 MEMORY = "/dev/shm"  # noqa: S108  # a node's, not ours
@@ -53,7 +52,7 @@ class JuiceFS:
                     "name": own.name,
                 },
                 "csi": {
-                    "driver": DRIVER,
+                    "driver": names.CSI_DRIVER,
                     "fsType": "juicefs",
                     "volumeHandle": volume_name(sample_set),
                     "volumeAttributes": {"mountOptions": mount_options(sample_set)},
