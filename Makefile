@@ -9,6 +9,9 @@ MANIFESTS := deploy/v1/crd.yaml deploy/v1beta1/crd.yaml deploy/v1/operator.yaml 
 # Those that share a cluster go one after the other; all others on every core, a file in one process.
 PARALLEL := --numprocesses auto --dist loadfile
 
+# The tests start Python many hundred times, which must not compile everything anew each time.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
 .PHONY: help quickstart quickstart-cluster test test-unit test-engine test-cluster check check-style check-types \
 	check-imports check-generated format lock manifests wheels juicefs redis image clean ready prepared

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from paddle_operator.engines.operations import Operation, OperationState, Order, SyncOrder, without_credentials
 from paddle_operator.engines.reports import Cache, Data, Report
+from support.closing import close
 
 SHARE = 100
 
@@ -52,7 +53,7 @@ class FakeRuntime:
 
     async def stop(self) -> None:
         if self._runner is not None:
-            await self._runner.cleanup()
+            await close(self._runner)
             self._runner = None
 
     @property
