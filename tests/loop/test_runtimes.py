@@ -76,6 +76,8 @@ async def answering(handler: Callable[[web.BaseRequest], object]) -> AsyncIterat
     try:
         yield runner.addresses[0][1]
     finally:
+        for _ in range(5):
+            await asyncio.sleep(0)  # asyncio loses the socket of whoever is let in while the door is closed
         for site in list(runner.sites):
             await site.stop()
         await asyncio.sleep(0)  # who was let in by then is reset too
