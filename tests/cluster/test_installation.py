@@ -16,7 +16,7 @@ from support.samplesets import sample_set, secret
 from .conftest import DEFINITIONS, ROOT
 
 FILES = ("v1/crd.yaml", "v1/operator.yaml", "extensions/controllers.yaml")
-MANAGERS = ("paddle-controller-manager", "paddle-sampleset-manager")
+MANAGERS = ("paddle-controller-manager", "paddle-sampleset-manager", "paddle-samplejob-manager")
 # All that an installation makes outside of namespaces, and the namespaces themselves.
 KINDS = "namespaces,clusterroles,clusterrolebindings,csidrivers,customresourcedefinitions"
 # Those of other tests are not ours, nor what Kubernetes has by itself.

@@ -133,6 +133,17 @@ async def test_the_same_id_for_another_order_is_refused_in_the_servers_words(
     assert "409" in listener.server.trouble
 
 
+async def test_an_operation_is_cancelled_and_one_that_there_is_not_counts_as_such(
+    listener: Listener, fake: FakeRuntime
+) -> None:
+    listener.follow(fake.port)
+    await listener.runtimes.call(ORDER)
+    for name in (ORDER.id, "never-given"):
+        await listener.runtimes.call(Call(ORDER.server, name, {}))
+        assert listener.server.answers[name].state is OperationState.CANCELLED
+    assert fake.spool.operations[ORDER.id].state is OperationState.CANCELLED
+
+
 async def test_who_has_not_the_token_hears_and_orders_nothing(listener: Listener, fake: FakeRuntime) -> None:
     listener.follow(fake.port, token="wrong")  # noqa: S106  # nobody's
     await eventually(lambda: listener.server.trouble == "it answers 401")
@@ -201,6 +212,7 @@ async def test_a_server_that_misbehaves_is_told_of_and_harms_nobody(
         assert listener.server.report is None
         with pytest.raises(CallError):
             await listener.runtimes.call(ORDER)
+        listener.runtimes.forget(SET)
 
 
 async def test_a_server_that_never_answers_is_given_up(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:

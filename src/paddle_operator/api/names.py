@@ -107,6 +107,21 @@ REASON_READY = "Ready"
 REASON_IN_USE = "InUse"
 REASON_UNUSED = "Unused"
 
+# Reasons of a SampleJob's conditions and events; those of its turns are made by `samplejob_reason`.
+REASON_SAMPLESET_NOT_EXIST = "ErrorSampleSetNotExist"
+REASON_WAITING_FOR_SAMPLESET = "WaitingForSampleSet"
+REASON_IN_QUEUE = "InQueue"
+REASON_GIVEN = "GivenToServers"
+REASON_RUNNING = "Running"
+REASON_RETRYING = "Retrying"
+REASON_TERMINATED = "Terminated"
+REASON_SCHEDULED = "Scheduled"
+REASON_UNKNOWN_TIME_ZONE = "UnknownTimeZone"
+REASON_RUN_STARTED = "SuccessfulCreate"
+REASON_RUN_MISSED = "MissSchedule"
+REASON_RUN_STILL_ACTIVE = "JobAlreadyActive"
+REASON_RUN_ENDED = "SawCompletedJob"
+
 # Reasons of a PaddleJob's conditions and events.
 REASON_SUSPENDED = "Suspended"
 REASON_RESTARTING = "Restarting"
@@ -152,3 +167,9 @@ def sampleset_finalizer(sampleset: str) -> str:
 
 def samplejob_finalizer(samplejob: str) -> str:
     return FINALIZER_SAMPLEJOB_PREFIX + samplejob
+
+
+def samplejob_reason(turn: str, type_: str) -> str:
+    """Give the original operator's word for a turn of a job: CreateSyncJobSuccessfully, ErrorDoSyncJob."""
+    job = f"{type_.capitalize()}Job"
+    return {"created": f"Create{job}Successfully", "done": f"Do{job}Successfully", "failed": f"ErrorDo{job}"}[turn]

@@ -16,7 +16,7 @@ from paddle_operator.control import health
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.control.manager import Election, Manager, Settings, signals
-from paddle_operator.controllers import paddlejob, sampleset
+from paddle_operator.controllers import paddlejob, samplejob, sampleset
 from paddle_operator.desired.paddlejob import snapshot as paddle
 from paddle_operator.desired.sampleset import snapshot as data
 from paddle_operator.kube import config
@@ -36,7 +36,11 @@ def address(_: click.Context, __: click.Parameter, value: str) -> health.Address
 
 def controllers(training: paddle.Settings, runtime_image: str) -> dict[str, Controller]:
     """Give all controllers that there are, by name."""
-    made = (paddlejob.controller(training), sampleset.controller(data.Settings(runtime_image)))
+    made = (
+        paddlejob.controller(training),
+        sampleset.controller(data.Settings(runtime_image)),
+        samplejob.controller(),
+    )
     return {found.name: found for found in made}
 
 

@@ -51,10 +51,11 @@ def test_every_controller_that_a_manager_may_run_is_given_leave() -> None:
 
 
 def test_what_several_controllers_do_is_one_rule_for_each_kind() -> None:
-    rules = {name: verbs_of(printed("rbac", f"--controllers={name}")) for name in ("paddlejob", "sampleset", "*")}
+    each = ("paddlejob", "sampleset", "samplejob")
+    rules = {name: verbs_of(printed("rbac", f"--controllers={name}")) for name in (*each, "*")}
+    resources = {resource for name in each for resource in rules[name]}
     assert rules["*"] == {
-        resource: rules["paddlejob"].get(resource, set()) | rules["sampleset"].get(resource, set())
-        for resource in rules["paddlejob"] | rules["sampleset"]
+        resource: set().union(*(rules[name].get(resource, set()) for name in each)) for resource in resources
     }
 
 
