@@ -16,7 +16,7 @@ from paddle_operator.control import health
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.control.manager import Election, Manager, Settings, signals
-from paddle_operator.controllers import paddlejob, sampleset
+from paddle_operator.controllers import cachebackend, paddlejob, sampleset
 from paddle_operator.desired.paddlejob import snapshot as paddle
 from paddle_operator.desired.sampleset import snapshot as data
 from paddle_operator.kube import config
@@ -34,9 +34,16 @@ def address(_: click.Context, __: click.Parameter, value: str) -> health.Address
         raise click.BadParameter(str(error)) from error
 
 
-def controllers(training: paddle.Settings, runtime_image: str) -> dict[str, Controller]:
+def directories(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+    found = tuple(word.strip() for word in value.split(",") if word.strip())
+    if any(not word.startswith("/") or ".." in word.split("/") for word in found):
+        raise click.BadParameter(f"{value!r} are no absolute directories with commas between, such as /dataset,/mnt")
+    return found
+
+
+def controllers(training: paddle.Settings, sets: data.Settings) -> dict[str, Controller]:
     """Give all controllers that there are, by name."""
-    made = (paddlejob.controller(training), sampleset.controller(data.Settings(runtime_image)))
+    made = (paddlejob.controller(training), sampleset.controller(sets), cachebackend.controller())
     return {found.name: found for found in made}
 
 
@@ -58,6 +65,12 @@ def controllers(training: paddle.Settings, runtime_image: str) -> dict[str, Cont
     show_envvar=True,
     help="Our own image, in which SampleSets' runtime servers run.",
 )
+@click.option(
+    "--local-sources",
+    callback=directories,
+    default="",
+    help="Directories of nodes, with commas between, below which data with local:// may lie; without any, nowhere.",
+)
 @training_options
 def manager(  # noqa: PLR0913 one parameter for each option people know from other managers
     *,
@@ -70,6 +83,7 @@ def manager(  # noqa: PLR0913 one parameter for each option people know from oth
     health_at: health.Address | None,
     training: paddle.Settings,
     runtime_image: str,
+    local_sources: tuple[str, ...],
     kubeconfig: str | None,
     verbose: bool,
 ) -> None:
@@ -77,7 +91,7 @@ def manager(  # noqa: PLR0913 one parameter for each option people know from oth
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
-    chosen = choose(names, controllers(training, runtime_image))
+    chosen = choose(names, controllers(training, data.Settings(runtime_image, local_sources)))
     try:
         reached = config.load(kubeconfig)
         election = Election(Key(lease_namespace or reached.namespace, lease_name), identity()) if leader_elect else None

@@ -9,7 +9,7 @@ from paddle_operator.cli import chart, installation
 from paddle_operator.cli.installation import IMAGE_HELP, Driver, installation_options
 from paddle_operator.cli.listing import text
 from paddle_operator.cli.manager import ALL, choose
-from paddle_operator.controllers import access, paddlejob, sampleset
+from paddle_operator.controllers import access, cachebackend, paddlejob, sampleset
 from paddle_operator.desired.installation import csi
 from paddle_operator.desired.installation.account import account
 from paddle_operator.desired.installation.managers import NAMESPACE, Settings
@@ -58,7 +58,11 @@ def rbac(namespace: str, names: str, scheduling: str) -> None:
 
 def accesses(scheduling: Scheduling) -> dict[str, tuple[access.Access, ...]]:
     """Give what each controller does in a cluster, by its name."""
-    return {paddlejob.NAME: paddlejob.access(scheduling), sampleset.NAME: sampleset.ACCESS}
+    return {
+        paddlejob.NAME: paddlejob.access(scheduling),
+        sampleset.NAME: sampleset.ACCESS,
+        cachebackend.NAME: cachebackend.ACCESS,
+    }
 
 
 @manifests.command("operator")

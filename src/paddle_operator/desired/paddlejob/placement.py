@@ -4,7 +4,7 @@ import copy
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.names import sampleset_node_label
-from paddle_operator.api.paddlejob import Placement, SampleSetReference
+from paddle_operator.api.references import Placement, SampleSetReference
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.desired.paddlejob.roles import Member, RoleName
 

@@ -13,9 +13,10 @@ from paddle_operator.desired.sampleset.runtimes import Runtime
 
 @dataclass(frozen=True)
 class Settings:
-    """What the manager was started with."""
+    """What the manager was started with; `local_sources` are directories of nodes that may be copied from."""
 
     runtime_image: str = DEFAULT_IMAGE
+    local_sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
