@@ -19,6 +19,7 @@ from paddle_operator.control.manager import Election, Manager, Settings, signals
 from paddle_operator.controllers import cachebackend, paddlejob, sampleset
 from paddle_operator.desired.paddlejob import snapshot as paddle
 from paddle_operator.desired.sampleset import snapshot as data
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 from paddle_operator.kube import config
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.errors import ConfigError
@@ -60,7 +61,7 @@ def controllers(training: paddle.Settings, sets: data.Settings) -> dict[str, Con
 @click.option(
     "--runtime-image",
     envvar=["RUNTIME_IMAGE", "PADDLE_OPERATOR_IMAGE"],
-    default=paddle.DEFAULT_IMAGE,
+    default=DEFAULT_IMAGE,
     show_default=True,
     show_envvar=True,
     help="Our own image, in which SampleSets' runtime servers run.",

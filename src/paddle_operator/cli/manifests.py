@@ -13,7 +13,7 @@ from paddle_operator.controllers import access, cachebackend, paddlejob, samples
 from paddle_operator.desired.installation import csi
 from paddle_operator.desired.installation.account import account
 from paddle_operator.desired.installation.managers import NAMESPACE, Settings
-from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE, Scheduling
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE, Scheduling
 
 VERSIONS = {"v1": crd.v1, "v1beta1": crd.v1beta1}
 SCHEDULING = click.option(

@@ -7,8 +7,9 @@ from click.testing import CliRunner
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.cli import manager, manifests
 from paddle_operator.cli.main import main
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
+from paddle_operator.desired.paddlejob.snapshot import Settings
 from paddle_operator.desired.sampleset import snapshot as data
+from paddle_operator.desired.training.settings import Scheduling
 
 
 def printed(*words: str) -> dict[str, Manifest]:
