@@ -8,7 +8,7 @@ import pytest
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from localkube.waiting import wait_until
-from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 from support.csivolumes import SYSTEM, registered
 from support.paddlejobs import Jobs, paddle_job, role
 from support.samplesets import sample_set, secret

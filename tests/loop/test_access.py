@@ -10,8 +10,9 @@ from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.control.lease import Timing
 from paddle_operator.control.manager import Election, Settings
 from paddle_operator.controllers import access, paddlejob
-from paddle_operator.desired.paddlejob import abandoned, snapshot
-from paddle_operator.desired.paddlejob.snapshot import Scheduling
+from paddle_operator.desired.paddlejob import snapshot
+from paddle_operator.desired.training import abandoned
+from paddle_operator.desired.training.settings import Scheduling
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.kubelet import Kubelet

@@ -6,8 +6,9 @@ import datetime as dt
 import pytest
 
 from paddle_operator.api.manifest import Key, Manifest, uid_of
-from paddle_operator.desired.paddlejob import abandoned
-from paddle_operator.desired.paddlejob.snapshot import PortRange, Scheduling, Settings
+from paddle_operator.desired.paddlejob.snapshot import PortRange, Settings
+from paddle_operator.desired.training import abandoned
+from paddle_operator.desired.training.settings import Scheduling
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.kubelet import Kubelet

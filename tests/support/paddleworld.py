@@ -10,11 +10,12 @@ import msgspec
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import PaddleJob, PaddleJobStatus
 from paddle_operator.api.sampleset import SampleSet
-from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece
-from paddle_operator.desired.paddlejob.observedpod import observed_pod
+from paddle_operator.desired.paddlejob.decision import Decision
 from paddle_operator.desired.paddlejob.plan import plan
 from paddle_operator.desired.paddlejob.snapshot import Settings, Snapshot
 from paddle_operator.desired.paddlejob.status import written
+from paddle_operator.desired.training.decision import GANGS, Piece
+from paddle_operator.desired.training.observedpod import observed_pod
 
 NOON = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 IMAGE = "registry.example.com/paddle-operator:1"

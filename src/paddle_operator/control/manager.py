@@ -60,7 +60,8 @@ class Manager:
         # Asked before each sending, also of what is sent again: a paused process wakes up late.
         leading = client.guarded(self._check_leadership)
         executor = Executor(leading, self.caches.stores, self._recorder, settings.mark)
-        world = World(leading, self.caches.stores, self.caches.serves, executor.execute, lambda: datetime.now(UTC))
+        now, serves, forbids = lambda: datetime.now(UTC), self.caches.serves, self.caches.forbids
+        world = World(leading, self.caches.stores, serves, executor.execute, now, forbids)
         self.loops = [
             Loop(
                 controller,

@@ -11,11 +11,11 @@ from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import World, key_of_owner
 from paddle_operator.control.store import by_owner
 from paddle_operator.controllers.memory import Memory
-from paddle_operator.desired.paddlejob.decision import GANGS, Piece
 from paddle_operator.desired.paddlejob.hostport import recorded_port
-from paddle_operator.desired.paddlejob.observedpod import ObservedPod, observed_pod
 from paddle_operator.desired.paddlejob.snapshot import Settings, Snapshot
 from paddle_operator.desired.paddlejob.state import ENDED
+from paddle_operator.desired.training.decision import GANGS, Piece
+from paddle_operator.desired.training.observedpod import ObservedPod, observed_pod
 from paddle_operator.kube import errors
 from paddle_operator.kube.request import PODS, Kind
 

@@ -25,12 +25,14 @@ from paddle_operator.controllers.observation import (
     observe,
     observe_silent_nodes,
 )
-from paddle_operator.desired.paddlejob import abandoned
-from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece
+from paddle_operator.desired.paddlejob.decision import Decision
 from paddle_operator.desired.paddlejob.hostport import host_port, lacks_record
 from paddle_operator.desired.paddlejob.plan import plan
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
+from paddle_operator.desired.paddlejob.snapshot import Settings
 from paddle_operator.desired.paddlejob.status import written
+from paddle_operator.desired.training import abandoned
+from paddle_operator.desired.training.decision import GANGS, Piece
+from paddle_operator.desired.training.settings import Scheduling
 from paddle_operator.kube.events import EVENTS, Event, EventType
 
 NAME = "paddlejob"

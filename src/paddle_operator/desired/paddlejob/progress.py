@@ -6,7 +6,7 @@ from paddle_operator.api import names
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import Intranet, PaddleJobPhase
 from paddle_operator.desired.paddlejob.data import wait_deadline, wait_state
-from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece, pieces, stopped, withdrawn
+from paddle_operator.desired.paddlejob.decision import Decision, withdrawn
 from paddle_operator.desired.paddlejob.environment import config_map
 from paddle_operator.desired.paddlejob.gang import gang, is_held, scheduling_of, why_impossible
 from paddle_operator.desired.paddlejob.hostport import lacks_port, lacks_record
@@ -15,10 +15,12 @@ from paddle_operator.desired.paddlejob.network import services
 from paddle_operator.desired.paddlejob.pods import pod
 from paddle_operator.desired.paddlejob.refusal import refusal_of_config
 from paddle_operator.desired.paddlejob.roles import members_of
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Snapshot
+from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.state import State, state_of
 from paddle_operator.desired.paddlejob.view import View
 from paddle_operator.desired.telling import Refusal
+from paddle_operator.desired.training.decision import GANGS, Piece, pieces, stopped
+from paddle_operator.desired.training.settings import Scheduling
 
 PORT_PAUSE_SECONDS = 15.0
 GANG_PAUSE_SECONDS = 15.0

@@ -2,22 +2,12 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import PaddleJob, PaddleJobStatus
 from paddle_operator.api.sampleset import SampleSet
-from paddle_operator.desired.paddlejob.observedpod import ObservedPod
-
-DEFAULT_IMAGE = "localhost/paddle-operator:dev"
-
-
-class Scheduling(StrEnum):
-    """Who schedules the pods of a job all or none: nobody, Volcano, or Kubernetes itself from 1.35 on."""
-
-    NONE = ""
-    VOLCANO = "volcano"
-    NATIVE = "native"
+from paddle_operator.desired.training.observedpod import ObservedPod
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE, Scheduling
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Condition
 from paddle_operator.api.paddlejob import ElasticStatus, PaddleJobPhase, PaddleJobStatus, RoleStatus
 from paddle_operator.api.references import ObjectReference
-from paddle_operator.desired.paddlejob import numbers
-from paddle_operator.desired.paddlejob.edition import Edition
-from paddle_operator.desired.paddlejob.observedpod import Bucket, ObservedPod
 from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic, members_of, mode_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.state import State
+from paddle_operator.desired.training import numbers
+from paddle_operator.desired.training.fleet import Edition
+from paddle_operator.desired.training.observedpod import Bucket, ObservedPod
 
 # More would not fit into an object: the API server takes about 1.5 MB.
 MOST_REFERENCES = 500
@@ -72,7 +72,7 @@ def roles(snapshot: Snapshot, done: frozenset[str] = frozenset()) -> dict[RoleNa
     """Give the status of each role that has pods, or had some that are done."""
     found = {}
     for role in RoleName:
-        pods = [pod for pod in snapshot.pods if pod.role is role]
+        pods = [pod for pod in snapshot.pods if pod.role == role]
         completed = [member.index for member in members_of(snapshot.job, role) if member.name in done]
         if pods or completed:
             found[role] = role_status(role, pods, completed)

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from paddle_operator.api.meta import Condition
 from paddle_operator.api.paddlejob import PaddleJobStatus
 from paddle_operator.desired.paddlejob.data import data_condition
-from paddle_operator.desired.paddlejob.edition import Edition, Fleet, edition_of, fleet_of
+from paddle_operator.desired.paddlejob.edition import Fleet, edition_of, fleet_of
 from paddle_operator.desired.paddlejob.network import Network, network_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.state import State
 from paddle_operator.desired.paddlejob.status import status_of
+from paddle_operator.desired.training.fleet import Edition
 
 
 @dataclass(frozen=True)

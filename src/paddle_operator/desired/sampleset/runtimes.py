@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.desired.paddlejob.observedpod import ObservedPod, observed_pod, why_not_running
+from paddle_operator.desired.training.observedpod import ObservedPod, observed_pod, why_not_running
 
 
 class Standing(StrEnum):

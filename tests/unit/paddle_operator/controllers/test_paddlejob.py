@@ -3,7 +3,8 @@
 import pytest
 
 from paddle_operator.controllers.paddlejob import access, controller
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
+from paddle_operator.desired.paddlejob.snapshot import Settings
+from paddle_operator.desired.training.settings import Scheduling
 
 
 def watched(scheduling: Scheduling) -> set[str]:

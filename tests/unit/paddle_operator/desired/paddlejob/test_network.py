@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.desired.paddlejob.decision import Piece
 from paddle_operator.desired.paddlejob.snapshot import PortRange, Settings
+from paddle_operator.desired.training.decision import Piece
 from support.paddleworld import PaddleWorld, paddle_job, role
 
 OWNER = {

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.desired.paddlejob.decision import Piece
+from paddle_operator.desired.training.decision import Piece
 from support.paddleworld import IMAGE, PaddleWorld, paddle_job, role
 
 TEMPLATE: Manifest = {
