@@ -87,7 +87,9 @@ class DataSource(Record, frozen=True):
     ]
     sub_dir_name: Annotated[DirectoryName | None, doc("The directory below mountPath that it appears in.")] = None
     options: Annotated[dict[str, str], doc("Fluid: options of the mount.")] = msgspec.field(default_factory=dict)
-    encrypt_options: Annotated[tuple[EncryptOption, ...], doc("Fluid: options of the mount in Secrets.")] = ()
+    encrypt_options: Annotated[
+        tuple[EncryptOption, ...], doc("Fluid: options of the mount in Secrets.", maxItems=16)
+    ] = ()
     secret_ref: Annotated[
         PartialSecretReference | None,
         doc("JuiceFS: the Secret with access-key and secret-key of this source; that of the volume if left out."),
