@@ -43,7 +43,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Word:
-    """What a server last said; `works` by id."""
+    """What a server last said; `works` by id. `cache`: which one it has, another after it was lost."""
 
     mounted: bool = True
     data_bytes: int = 0
@@ -53,6 +53,7 @@ class Word:
     free_bytes: int = 0
     hits: int = 0
     misses: int = 0
+    cache: str = ""
     works: Mapping[str, Work] = field(default_factory=dict)
 
 
