@@ -19,11 +19,12 @@ export PYTHONDONTWRITEBYTECODE =
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' Makefile
 
-quickstart: quickstart-cluster ## See it work: a real Kubernetes on this machine, and something running on it
+quickstart: quickstart-cluster ## See it work: a real Kubernetes on this machine, the operator, and a job beside its data
 
-quickstart-cluster: ready ## Bring up a Kubernetes with several nodes and run a small demonstration on it
-	$(BIN)/localkube up --name quickstart --replace
-	$(BIN)/localkube demo --name quickstart
+quickstart-cluster: ready redis ## Install on a local Kubernetes, and go through the documents' quick start of SampleSets
+	$(BIN)/localkube prepare
+	$(MAKE) --no-print-directory image
+	PYTHONPATH=tools $(BIN)/python -m quickstart
 
 test: prepared ## Run every test; those that need Kubernetes skip, and say why, where it cannot be had
 	$(BIN)/pytest -m 'not cluster' $(PARALLEL) $(ARGS)

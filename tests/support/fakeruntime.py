@@ -32,6 +32,13 @@ class Spool:
     operations: dict[str, Operation] = field(default_factory=dict)
     orders: dict[str, Order] = field(default_factory=dict)
     cached: int = 0
+    cache: str = "first"
+
+    def lose(self) -> None:
+        """Lose everything, as the memory of a node does."""
+        self.operations.clear()
+        self.orders.clear()
+        self.cached, self.cache = 0, f"{self.cache}-lost"
 
 
 class FakeRuntime:
@@ -72,7 +79,8 @@ class FakeRuntime:
 
     @property
     def report(self) -> Report:
-        cache = Cache(used=self.spool.cached, capacity=1000, free=1000 - self.spool.cached, hits=3, misses=1)
+        held = self.spool.cached
+        cache = Cache(used=held, capacity=1000, free=1000 - held, hits=3, misses=1, identity=self.spool.cache)
         operations = tuple(self.spool.operations.values())
         return Report("juicefs", "0.14.2", self.mounted, "", Data(300, 3), cache, operations)
 

@@ -48,7 +48,10 @@ class Work:
 
 @dataclass(frozen=True)
 class Word:
-    """What a server last said; `works` by id. `refused` are orders that it did not take, by id, and why."""
+    """What a server last said; `works` by id. `cache`: which one it has, another after it was lost.
+
+    `refused` are orders that it did not take, by id, and why.
+    """
 
     mounted: bool = True
     data_bytes: int = 0
@@ -58,6 +61,7 @@ class Word:
     free_bytes: int = 0
     hits: int = 0
     misses: int = 0
+    cache: str = ""
     works: Mapping[str, Work] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
 
