@@ -6,6 +6,7 @@ from paddle_operator.cli.csi import csi_node
 from paddle_operator.cli.manager import manager
 from paddle_operator.cli.manifests import manifests
 from paddle_operator.cli.plan import plan
+from paddle_operator.cli.run import run
 from paddle_operator.cli.runtime import runtime_server
 from paddle_operator.cli.version import version
 from paddle_operator.cli.waitfor import wait_for
@@ -20,6 +21,7 @@ main.add_command(csi_node)
 main.add_command(manager)
 main.add_command(manifests)
 main.add_command(plan)
+main.add_command(run)
 main.add_command(runtime_server)
 main.add_command(version)
 main.add_command(wait_for)
