@@ -1,15 +1,22 @@
 """`paddle-operator run` as a program: this machine as a node, with a state directory of the test's own."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 import yaml
 
+from localkube.binaries import catalog
+from localkube.kubectl import Kubectl
+from localkube.paths import Home
+from localkube.waiting import wait_until
 from paddle_operator.api.manifest import Manifest
 from support import juicefs
 
@@ -106,3 +113,23 @@ class OneMachine:
                 continue
             found += [line for line in lines if str(self.root) in line]
         return found
+
+
+@contextlib.contextmanager
+def serving(machine: OneMachine, *options: str) -> Iterator["subprocess.Popen[str]"]:
+    """Have a run that stays, for as long as the `with`."""
+    begun = machine.begin("run", "--stay", f"--juicefs={juicefs.PROGRAM}", *options)
+    try:
+        wait_until((machine.state / "kubeconfig").exists, 20, "it does not serve", 0.05)
+        yield begun
+    finally:
+        begun.send_signal(signal.SIGTERM)
+        begun.communicate(timeout=20)
+
+
+def kubectl(machine: OneMachine, namespace: str = "default") -> Kubectl:
+    """Give the kubectl that the local cluster has, for a run that serves."""
+    program = Home.from_environment().cache.absolute() / "bin" / catalog.key() / "kubectl"
+    if not program.exists():
+        pytest.skip("NO KUBECTL HERE: localkube prepare builds it")
+    return Kubectl(program, machine.state / "kubeconfig", namespace)

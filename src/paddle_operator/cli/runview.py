@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.manifest import Manifest, key_of
 from paddle_operator.embedded.apiserver import tables
 from paddle_operator.embedded.apiserver.resources import Resource
 from paddle_operator.embedded.follow import Look
@@ -71,16 +71,20 @@ def view(*, quiet: bool) -> Iterator[Lines | Screen]:
         yield Screen(live)
 
 
-def listed(resource: Resource, items: list[Manifest]) -> str:
+def listed(resource: Resource, items: list[Manifest], *, namespaces: bool = False) -> str:
     """Give objects as `kubectl get` prints them."""
     made = tables.table(resource, items, {}, datetime.now(UTC))
-    shown = [number for number, column in enumerate(made["columnDefinitions"]) if not column["priority"]]
-    rows = [[str(made["columnDefinitions"][number]["name"]).upper() for number in shown]]
-    rows += [
-        ["<none>" if row["cells"][number] is None else str(row["cells"][number]) for number in shown]
-        for row in made["rows"]
-    ]
+    columns = made["columnDefinitions"]
+    shown = [number for number, column in enumerate(columns) if not column["priority"]]
+    rows = [[str(columns[number]["name"]).upper() for number in shown]]
+    rows += [[_cell(row["cells"][number]) for number in shown] for row in made["rows"]]
+    if namespaces:
+        names = ["NAMESPACE", *(key_of(item).namespace for item in items)]
+        rows = [[name, *row] for name, row in zip(names, rows, strict=True)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    padded = ("   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in padded)
+
+
+def _cell(value: object) -> str:
+    return "<none>" if value is None else str(value)

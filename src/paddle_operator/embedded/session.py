@@ -53,6 +53,7 @@ class Ground:
 
 def prepare(state: StateDirectory, image: str, first: Sequence[str], juicefs: str) -> Ground:
     """Take the place of a node in this process's namespaces; what an earlier run left is cleared away."""
+    state.kubeconfig.unlink(missing_ok=True)
     kernel.bind(state.memory, SHARED_MEMORY)
     shutil.rmtree(NODE, ignore_errors=True)
     for path in (KUBELET / "pods", STATE, MEMORY):

@@ -12,7 +12,7 @@ import msgspec
 from aiohttp import web
 
 from paddle_operator.api.manifest import Key, Manifest
-from paddle_operator.embedded.apiserver import discovery, refusals, streams, tables
+from paddle_operator.embedded.apiserver import discovery, openapi, refusals, streams, tables
 from paddle_operator.embedded.apiserver.calls import Call, Place, place_of
 from paddle_operator.embedded.apiserver.deletion import NAMESPACES
 from paddle_operator.embedded.apiserver.garbage import Collector
@@ -100,7 +100,7 @@ class Server:
     async def _answer(self, request: web.Request, path: str) -> web.StreamResponse:
         if path in ("/healthz", "/livez", "/readyz"):
             return web.Response(text="ok")
-        told = discovery.document(self.catalogue, path) if request.method == "GET" else None
+        told = self._told(path) if request.method == "GET" else None
         if told is not None:
             return answer(told)
         place = place_of(path)
@@ -115,8 +115,13 @@ class Server:
             return await self._stream(request, pieces, "text/plain")
         if call.watches:
             lines = streams.lines(self.objects.storage, call.watch)
-            return await self._stream(request, lines, "application/json")
-        return self._read(call, as_table="as=Table" in request.headers.get("Accept", ""))
+            tabled = tables.lines(resource, lines) if _wants_table(request) else lines
+            return await self._stream(request, tabled, "application/json")
+        return self._read(call, as_table=_wants_table(request))
+
+    def _told(self, path: str) -> Manifest | None:
+        """Give what the server says of itself."""
+        return discovery.document(self.catalogue, path) or openapi.document(self.catalogue, path)
 
     def _is_served(self, place: Place, resource: Resource) -> bool:
         if resource.kind.namespaced and place.name and not place.namespace:
@@ -158,6 +163,10 @@ class Server:
                 task.cancel()
             await asyncio.gather(ended, sending, return_exceptions=True)
         return response
+
+
+def _wants_table(request: web.Request) -> bool:
+    return "as=Table" in request.headers.get("Accept", "")
 
 
 async def _send(response: web.StreamResponse, lines: AsyncIterator[bytes]) -> None:
