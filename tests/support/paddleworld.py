@@ -13,8 +13,7 @@ from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.desired.paddlejob.decision import Decision
 from paddle_operator.desired.paddlejob.plan import plan
 from paddle_operator.desired.paddlejob.snapshot import Settings, Snapshot
-from paddle_operator.desired.paddlejob.status import written
-from paddle_operator.desired.training.decision import GANGS, Piece
+from paddle_operator.desired.training.decision import GANGS, Piece, written
 from paddle_operator.desired.training.observedpod import observed_pod
 
 NOON = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)

@@ -15,7 +15,7 @@ from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.api.sampleset import SampleSet, SampleSetPhase, SampleSetStatus
 from paddle_operator.cli.listing import Dumper
 from paddle_operator.cli.training import training_options
-from paddle_operator.controllers.observation import KINDS
+from paddle_operator.controllers.jobplan import KINDS
 from paddle_operator.desired.paddlejob import plan as desired
 from paddle_operator.desired.paddlejob.decision import Decision
 from paddle_operator.desired.paddlejob.snapshot import Settings, Snapshot

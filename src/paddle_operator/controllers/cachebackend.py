@@ -11,7 +11,6 @@ from paddle_operator.control.plan import Apply, Create, Delete, Plan, Status
 from paddle_operator.controllers.access import CHANGE, READ, WATCH, Access
 from paddle_operator.controllers.cacheusers import (
     CACHE,
-    CACHE_BACKENDS,
     JOBS,
     ask_for_users,
     by_cache,
@@ -19,7 +18,7 @@ from paddle_operator.controllers.cacheusers import (
     decode,
     observe_users,
 )
-from paddle_operator.controllers.observation import SAMPLE_SETS
+from paddle_operator.controllers.kinds import CACHE_BACKENDS, SAMPLE_SETS
 from paddle_operator.desired.cachebackend.engine import Piece
 from paddle_operator.desired.cachebackend.plan import Decision, plan, written
 from paddle_operator.desired.cachebackend.snapshot import Sight, Snapshot

@@ -8,17 +8,13 @@ from paddle_operator.api import names
 from paddle_operator.api.cachebackend import CacheBackend, CacheUser
 from paddle_operator.api.conditions import conditions_of
 from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
-from paddle_operator.api.training import PyTorchJob, TFJob
 from paddle_operator.control.controller import World
-from paddle_operator.controllers.observation import PADDLE_JOBS, kind_of
+from paddle_operator.controllers.kinds import CACHE_BACKENDS, PADDLE_JOBS, PYTORCH_JOBS, TF_JOBS
 from paddle_operator.desired.cachebackend.naming import cache_of
 from paddle_operator.desired.paddlejob.state import ENDED
 from paddle_operator.kube import errors
 from paddle_operator.kube.request import Kind, Scope
 
-CACHE_BACKENDS = kind_of(CacheBackend)
-TF_JOBS = kind_of(TFJob)
-PYTORCH_JOBS = kind_of(PyTorchJob)
 CACHE = "cachebackend"
 OVER = (names.CONDITION_SUCCEEDED, names.CONDITION_FAILED)
 

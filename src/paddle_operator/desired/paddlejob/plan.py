@@ -68,7 +68,7 @@ def _record(view: View, verdict: Verdict) -> Decision:
     """Write down what has become clear, and nothing else: acting on it destroys what it was seen by."""
     status = view.status(verdict.state)
     if verdict.state.phase is PaddleJobPhase.RESTARTING and verdict.due is None:
-        status = status_of(view.snapshot, verdict.state, view.edition.next, data=view.data)
+        status = view.status(verdict.state, view.edition.next)
     return Decision(status).looked_at_again(view.snapshot.now, verdict.due)
 
 

@@ -19,8 +19,8 @@ from paddle_operator.desired.paddlejob.hostport import PORTS_OF_A_JOB
 from paddle_operator.desired.paddlejob.network import Network, job_labels
 from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, roles_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
-from paddle_operator.desired.training import placement
 from paddle_operator.desired.training.fleet import Edition
+from paddle_operator.desired.training.mounting import supplied
 from paddle_operator.desired.training.template import template_of
 
 
@@ -48,15 +48,12 @@ def _spec(snapshot: Snapshot, member: Member, network: Network) -> Manifest:
     job = snapshot.job
     spec: Manifest = copy.deepcopy(roles_of(job.spec)[member.role].template["spec"])
     spec["restartPolicy"] = _restart_policy(job, member, spec.get("restartPolicy"))
+    spec = supplied(spec, snapshot.supply, member.index if member.role is RoleName.WORKER else None)
     first, *others = spec["containers"]
     spec["containers"] = [_training(job, member, network, first, snapshot.settings.etcd_server), *others]
     if (waiting := coordinator(job, member, network, snapshot.settings.init_image)) is not None:
         spec["initContainers"] = [*(spec.get("initContainers") or []), waiting]
     spec |= _place_in_network(job, member, spec) | gang.scheduling(snapshot)
-    if (reference := job.spec.sample_set_ref) is not None:
-        spec = placement.with_data(spec, reference)
-        if snapshot.sample_set is not None and member.role is RoleName.WORKER:
-            spec = placement.near_data(spec, member.index, reference, snapshot.sample_set)
     return spec
 
 

@@ -6,6 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Generic, Self, TypeVar
 
+import msgspec
+
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Record
 from paddle_operator.desired.telling import Notice, Refusal
@@ -54,6 +56,12 @@ class Decision(Generic[Status]):
         waits = [(moment - now).total_seconds() for moment in moments if moment is not None and moment > now]
         known = [] if self.look_again is None else [self.look_again]
         return replace(self, look_again=min([*known, *waits], default=None))
+
+
+def written(status: Record) -> Manifest:
+    """Give a status as it comes back from the API server, so that the two can be compared."""
+    manifest: Manifest = msgspec.json.decode(msgspec.json.encode(status))
+    return manifest
 
 
 def pieces(piece: Piece, manifests: Iterable[Manifest]) -> Pieces:
