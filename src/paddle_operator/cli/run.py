@@ -16,6 +16,8 @@ from paddle_operator.cli.runview import Lines, Screen, listed, view
 from paddle_operator.control.manager import signals
 from paddle_operator.desired.installation.managers import NAMESPACE
 from paddle_operator.desired.paddlejob import snapshot as paddle
+from paddle_operator.desired.sampleset import snapshot as data
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 from paddle_operator.embedded import manifests, session, stores
 from paddle_operator.embedded.follow import Followed, Follower, RefusedError
 from paddle_operator.embedded.manifests import ManifestError
@@ -91,7 +93,7 @@ def inside(state: StateDirectory, asked: Asked, first: Sequence[str], juicefs: s
         filename=state.own_log, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
     try:
-        ground = session.prepare(state, paddle.DEFAULT_IMAGE, first, juicefs)
+        ground = session.prepare(state, DEFAULT_IMAGE, first, juicefs)
     except (OSError, NetworkError) as error:
         click.echo(f"Error: this machine cannot be a node: {error}", err=True)
         return 1
@@ -99,7 +101,7 @@ def inside(state: StateDirectory, asked: Asked, first: Sequence[str], juicefs: s
 
 
 async def worked(ground: session.Ground, asked: Asked) -> int:
-    made = controllers(paddle.Settings(), paddle.DEFAULT_IMAGE)
+    made = controllers(paddle.Settings(), data.Settings())
     stop = asyncio.Event()
     with signals(stop):
         async with session.running(ground, [*made.values(), stores.controller(ground.state.volumes)]) as running:

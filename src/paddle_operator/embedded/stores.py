@@ -7,7 +7,7 @@ from pathlib import Path
 from paddle_operator.api.manifest import Key, Manifest, key_of
 from paddle_operator.control.controller import Controller, Trigger, World
 from paddle_operator.control.outcome import Done, Outcome
-from paddle_operator.controllers.observation import SAMPLE_SETS
+from paddle_operator.controllers.kinds import SAMPLE_SETS
 from paddle_operator.controllers.secrets import SECRETS
 from paddle_operator.kube import errors
 
