@@ -119,7 +119,7 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
     "a strategy that there is not": (
         WARMUP,
         {"spec.warmupOptions.strategyName": "best"},
-        'supported values: "random", "sequence", "sampler"',
+        'supported values: "random", "sampler", "sequence"',
     ),
     "clear of a relative path": (CLEAR, {"spec.clearOptions.paths": ["cache"]}, "must be an absolute path of a cache"),
     "clear upwards": (CLEAR, {"spec.clearOptions.paths": ["/cache/../etc"]}, "must be an absolute path of a cache"),
