@@ -16,7 +16,7 @@ from paddle_operator.control import health
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.control.manager import Election, Manager, Settings, signals
-from paddle_operator.controllers import cachebackend, paddlejob, sampleset
+from paddle_operator.controllers import cachebackend, paddlejob, sampleset, trainingjob
 from paddle_operator.desired.paddlejob import snapshot as paddle
 from paddle_operator.desired.sampleset import snapshot as data
 from paddle_operator.desired.training.settings import DEFAULT_IMAGE
@@ -44,7 +44,12 @@ def directories(_: click.Context, __: click.Parameter, value: str) -> tuple[str,
 
 def controllers(training: paddle.Settings, sets: data.Settings) -> dict[str, Controller]:
     """Give all controllers that there are, by name."""
-    made = (paddlejob.controller(training), sampleset.controller(sets), cachebackend.controller())
+    made = (
+        paddlejob.controller(training),
+        sampleset.controller(sets),
+        cachebackend.controller(),
+        *(trainingjob.controller(name, training.scheduling) for name in trainingjob.STRUCTS),
+    )
     return {found.name: found for found in made}
 
 
