@@ -16,7 +16,7 @@ from paddle_operator.control import health
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.control.manager import Election, Manager, Settings, collect_rarely, signals
-from paddle_operator.controllers import cachebackend, paddlejob, samplejob, sampleset
+from paddle_operator.controllers import cachebackend, paddlejob, samplejob, sampleset, trainingjob
 from paddle_operator.desired.paddlejob import snapshot as paddle
 from paddle_operator.desired.sampleset import snapshot as data
 from paddle_operator.desired.training.settings import DEFAULT_IMAGE
@@ -49,6 +49,7 @@ def controllers(training: paddle.Settings, sets: data.Settings) -> dict[str, Con
         sampleset.controller(sets),
         samplejob.controller(),
         cachebackend.controller(),
+        *(trainingjob.controller(name, training.scheduling) for name in trainingjob.STRUCTS),
     )
     return {found.name: found for found in made}
 
