@@ -19,7 +19,11 @@ export PYTHONDONTWRITEBYTECODE =
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' Makefile
 
-quickstart: quickstart-cluster ## See it work: a real Kubernetes on this machine, the operator, and a job beside its data
+quickstart: ready juicefs ## See it work, without a cluster: images cached, and PaddlePaddle trained on them
+	tools/paddle dist/paddle
+	$(BIN)/python tools/trial dist/quickstart
+	$(BIN)/paddle-operator run --state-dir dist/quickstart/state --juicefs dist/juicefs/juicefs --venv dist/paddle \
+		dist/quickstart/*.yaml
 
 quickstart-cluster: ready redis ## Install on a local Kubernetes, and go through the documents' quick start of SampleSets
 	$(BIN)/localkube prepare

@@ -12,11 +12,6 @@ from support.paddlejobs import paddle_job
 PEERS = Path(__file__).parents[1] / "cluster/testbox/peers.py"
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> OneMachine:
-    return OneMachine(tmp_path)
-
-
 def role(replicas: int, *command: str, **fields: object) -> Manifest:
     container = {"name": "main", "image": "demo", "command": list(command)}
     return {"replicas": replicas, "template": {"spec": {"containers": [container | fields]}}}

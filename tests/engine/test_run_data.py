@@ -2,27 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from paddle_operator.api.manifest import Manifest
-from support import juicefs
-from support.onemachine import OneMachine
+from paddle_operator.embedded.statedir import StateDirectory
+from support.onemachine import OneMachine, sample_set
 from support.paddlejobs import paddle_job
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> OneMachine:
-    juicefs.require()
-    return OneMachine(tmp_path)
-
-
-def sample_set(source: Path) -> Manifest:
-    return {
-        "apiVersion": "batch.paddlepaddle.org/v1alpha1",
-        "kind": "SampleSet",
-        "metadata": {"name": "numbers"},
-        "spec": {"partitions": 1, "source": {"uri": f"file://{source}"}, "secretRef": {"name": "numbers"}},
-    }
 
 
 def reader(name: str) -> Manifest:
@@ -44,5 +27,5 @@ def test_a_data_set_is_copied_cached_and_read_and_stays_warm(machine: OneMachine
     assert machine.log("second-worker-0") == "0\n1\n2\n"
     uids = {told.items["SampleSet/numbers"]["metadata"]["uid"] for told in (first, again)}
     assert len(uids) == 1
-    assert len(list((machine.state / "shm").glob("default-numbers-*"))) == 1
+    assert len(list(StateDirectory(machine.state).memory.glob("default-numbers-*"))) == 1
     assert (machine.processes(), machine.mounts()) == ([], [])

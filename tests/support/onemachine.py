@@ -78,8 +78,11 @@ class OneMachine:
         return Told(begun.returncode, output, errors)
 
     def run(self, *manifests: Manifest, options: Sequence[str | Path] = ()) -> Told:
-        words = ("-o", "json", f"--juicefs={juicefs.PROGRAM}", *options)
-        return self.call("run", self.file("manifests", *manifests), *words)
+        return self.call("run", self.file("manifests", *manifests), "-o", "json", *self.options, *options)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return (f"--juicefs={juicefs.PROGRAM}",)
 
     @property
     def own_log(self) -> str:
@@ -115,10 +118,20 @@ class OneMachine:
         return found
 
 
+def sample_set(source: Path) -> Manifest:
+    """Give a data set of the files in a directory of this machine."""
+    return {
+        "apiVersion": "batch.paddlepaddle.org/v1alpha1",
+        "kind": "SampleSet",
+        "metadata": {"name": "numbers"},
+        "spec": {"partitions": 1, "source": {"uri": f"file://{source}"}, "secretRef": {"name": "numbers"}},
+    }
+
+
 @contextlib.contextmanager
 def serving(machine: OneMachine, *options: str) -> Iterator["subprocess.Popen[str]"]:
     """Have a run that stays, for as long as the `with`."""
-    begun = machine.begin("run", "--stay", f"--juicefs={juicefs.PROGRAM}", *options)
+    begun = machine.begin("run", "--stay", *machine.options, *options)
     try:
         wait_until((machine.state / "kubeconfig").exists, 20, "it does not serve", 0.05)
         yield begun

@@ -37,6 +37,8 @@ STATE_DIR = click.option(
 )
 OUR_NAMESPACE: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
 INTERRUPTED = 130
+# Who runs this may read what it may read: a source is a directory of their own machine.
+ANYWHERE = ("/",)
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def inside(state: StateDirectory, asked: Asked, first: Sequence[str], juicefs: s
 
 
 async def worked(ground: session.Ground, asked: Asked) -> int:
-    made = controllers(paddle.Settings(), data.Settings())
+    made = controllers(paddle.Settings(), data.Settings(local_sources=ANYWHERE))
     stop = asyncio.Event()
     with signals(stop):
         async with session.running(ground, [*made.values(), stores.controller(ground.state.volumes)]) as running:
@@ -154,10 +156,11 @@ async def file_followed(follower: Follower, path: Path, shown: Lines | Screen, e
     code = 0
     async for look in follower.watch(these):
         shown.show(look)
+    for worker in look.workers:
+        if worker.line and not worker.is_stuck:
+            shown.say(f"pod/{worker.name} printed: {worker.line}")
     for one, found in look.standings.items():
         code = code or follower.exit_code(one, found)
-        if not found.good:
-            shown.say(f"{one} {found.phase}: {found.words}")
     return code
 
 

@@ -12,11 +12,11 @@ import msgspec
 
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.embedded import journal
-from paddle_operator.embedded.statedir import PAUSE, StateDirectory, StateError
+from paddle_operator.embedded.statedir import PAUSE, SHARED_MEMORY, StateDirectory, StateError
 from paddle_operator.engines.juicefs.objects import own_directories
 
 PATIENCE = 15.0
-OURS = {"lock", "objects.jsonl", "shm", "volumes", "logs", "bin"}
+OURS = {"lock", "objects.jsonl", "node", "volumes", "logs", "bin"}
 
 
 def end_run(state: StateDirectory) -> bool:
@@ -47,6 +47,7 @@ def remove(state: StateDirectory) -> None:
     with state.held():
         for cache in caches(state):
             shutil.rmtree(cache, ignore_errors=True)
+        shutil.rmtree(state.memory, ignore_errors=True)
         shutil.rmtree(state.root)
 
 
@@ -63,4 +64,4 @@ def caches(state: StateDirectory) -> Iterator[Path]:
         with contextlib.suppress(msgspec.ValidationError):
             if manifest is not None:
                 found = msgspec.convert({**manifest, "status": None}, SampleSet)
-                yield from (Path(path) for path in own_directories(found) if not path.startswith("/dev/shm/"))  # noqa: S108
+                yield from (Path(path) for path in own_directories(found) if SHARED_MEMORY not in Path(path).parents)

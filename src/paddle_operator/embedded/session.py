@@ -29,12 +29,10 @@ from paddle_operator.embedded.node.plugin import Plugin
 from paddle_operator.embedded.node.programs import Programs
 from paddle_operator.embedded.node.scheduling import NODES
 from paddle_operator.embedded.node.volumes import Volumes
-from paddle_operator.embedded.statedir import StateDirectory
+from paddle_operator.embedded.statedir import SHARED_MEMORY, StateDirectory
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.events import Recorder
 
-# Every machine has it, and its name is short: a socket's path has 107 letters at most.
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 in our own namespace, in the place of the machine's
 NODE = SHARED_MEMORY / ".node"
 SHUTDOWN_GRACE = 2
 KUBELET, STATE, MEMORY = NODE / "kubelet", NODE / "csi", NODE / "memory"
@@ -55,7 +53,10 @@ def prepare(state: StateDirectory, image: str, first: Sequence[str], juicefs: st
     """Take the place of a node in this process's namespaces; what an earlier run left is cleared away."""
     state.kubeconfig.unlink(missing_ok=True)
     kernel.bind(state.memory, SHARED_MEMORY)
-    shutil.rmtree(NODE, ignore_errors=True)
+    NODE.mkdir(exist_ok=True)
+    kernel.bind(state.node, NODE)
+    for left in NODE.iterdir():
+        shutil.rmtree(left)
     for path in (KUBELET / "pods", STATE, MEMORY):
         path.mkdir(mode=0o755, parents=True)
     kernel.mount_tmpfs(MEMORY, "mode=0755")

@@ -2,12 +2,15 @@
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+# Every machine has it, and its name is short: a socket's path has 107 letters at most.
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 in a directory of our own
 PATIENCE = 10.0
 PAUSE = 0.05
 
@@ -45,8 +48,13 @@ class StateDirectory:
 
     @property
     def memory(self) -> Path:
-        """Stand for the machine's /dev/shm: caches that are there by default stay warm, on this disk."""
-        return self.root / "shm"
+        """Stand for a node's /dev/shm, in the machine's: caches that are there stay warm until it restarts."""
+        return SHARED_MEMORY / f"paddle-operator-{hashlib.sha256(bytes(self.root)).hexdigest()[:12]}"
+
+    @property
+    def node(self) -> Path:
+        """Hold what pods have of their own while they run."""
+        return self.root / "node"
 
     @property
     def volumes(self) -> Path:
@@ -67,9 +75,11 @@ class StateDirectory:
 
     def make(self) -> None:
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path in (self.memory, self.volumes, self.logs, self.programs):
+        for path in (self.memory, self.node, self.volumes, self.logs, self.programs):
             path.mkdir(mode=0o700, exist_ok=True)
-        self.memory.chmod(0o1777)
+        # In a directory that everybody may write to, somebody else may have been quicker.
+        if self.memory.is_symlink() or self.memory.stat().st_uid != os.geteuid():
+            raise StateError(f"{self.memory} is somebody else's: use another --state-dir")
 
     @contextlib.contextmanager
     def held(self, patience: float = PATIENCE) -> Iterator[None]:
