@@ -27,6 +27,7 @@ from paddle_operator.kube.credentials import Fixed
 from paddle_operator.kube.watch import Pace
 from support import cachecluster, embeddedapi, faultproxy, volcano
 from support.cachecluster import CacheCluster
+from support.closing import close
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.family import FAMILY
@@ -147,4 +148,4 @@ async def fronted(server: web.Server) -> AsyncIterator[FaultProxy]:
         async with faultproxy.running(Config(f"http://127.0.0.1:{runner.addresses[0][1]}", Fixed("secret"))) as proxy:
             yield proxy
     finally:
-        await runner.cleanup()
+        await close(runner)

@@ -15,6 +15,7 @@ from paddle_operator.controllers.runtimes import Endpoint, Runtimes, Server
 from paddle_operator.controllers.secrets import Secrets
 from paddle_operator.engines.operations import OperationState
 from paddle_operator.kube.backoff import Backoff
+from support.closing import close_doors
 from support.eventually import eventually
 from support.fakeruntime import FakeRuntime, Spool
 from support.mishaps import reset
@@ -76,11 +77,7 @@ async def answering(handler: Callable[[web.BaseRequest], object]) -> AsyncIterat
     try:
         yield runner.addresses[0][1]
     finally:
-        for _ in range(5):
-            await asyncio.sleep(0)  # asyncio loses the socket of whoever is let in while the door is closed
-        for site in list(runner.sites):
-            await site.stop()
-        await asyncio.sleep(0)  # who was let in by then is reset too
+        await close_doors(runner)
         for connection in server.connections:
             reset(connection.transport)
         await runner.cleanup()

@@ -20,6 +20,7 @@ from paddle_operator.engines.operations import (
     without_credentials,
 )
 from paddle_operator.engines.reports import Cache, Data, Report
+from support.closing import close
 
 SHARE = 100
 
@@ -31,6 +32,13 @@ class Spool:
     operations: dict[str, Operation] = field(default_factory=dict)
     orders: dict[str, Order] = field(default_factory=dict)
     cached: int = 0
+    cache: str = "first"
+
+    def lose(self) -> None:
+        """Lose everything, as the memory of a node does."""
+        self.operations.clear()
+        self.orders.clear()
+        self.cached, self.cache = 0, f"{self.cache}-lost"
 
 
 class FakeRuntime:
@@ -66,12 +74,13 @@ class FakeRuntime:
 
     async def stop(self) -> None:
         if self._runner is not None:
-            await self._runner.cleanup()
+            await close(self._runner)
             self._runner = None
 
     @property
     def report(self) -> Report:
-        cache = Cache(used=self.spool.cached, capacity=1000, free=1000 - self.spool.cached, hits=3, misses=1)
+        held = self.spool.cached
+        cache = Cache(used=held, capacity=1000, free=1000 - held, hits=3, misses=1, identity=self.spool.cache)
         operations = tuple(self.spool.operations.values())
         return Report("juicefs", "0.14.2", self.mounted, "", Data(300, 3), cache, operations)
 

@@ -10,15 +10,16 @@ import msgspec
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import PaddleJob, PaddleJobStatus
 from paddle_operator.api.sampleset import SampleSet
-from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece
-from paddle_operator.desired.paddlejob.observedpod import observed_pod
+from paddle_operator.desired.paddlejob.decision import Decision
 from paddle_operator.desired.paddlejob.plan import plan
 from paddle_operator.desired.paddlejob.snapshot import Settings, Snapshot
-from paddle_operator.desired.paddlejob.status import written
+from paddle_operator.desired.training.decision import GANGS, Piece, written
+from paddle_operator.desired.training.observedpod import observed_pod
 
 NOON = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 IMAGE = "registry.example.com/paddle-operator:1"
 MOST_PASSES = 30
+NODE = "node-1"
 
 
 def role(replicas: int, **spec: object) -> Manifest:
@@ -50,7 +51,7 @@ def ran(code: int = 0, reason: str = "Completed", finished: str = "2026-01-01T12
 
 
 class PaddleWorld:
-    """`graceful`: deleted pods stay, being deleted, until they are reaped."""
+    """`graceful`: deleted pods stay, being deleted, until they are reaped. `full`: no node has room for new pods."""
 
     def __init__(self, job: Manifest, settings: Settings | None = None, *, graceful: bool = False) -> None:
         self.job = copy.deepcopy(job)
@@ -64,6 +65,7 @@ class PaddleWorld:
         self.leftovers: list[Manifest] = []
         self.gangs_served = True
         self.expired = False
+        self.full = False
         self.writes: list[str] = []
         self.told: list[str] = []
         self._made = 0
@@ -136,6 +138,8 @@ class PaddleWorld:
             self._made += 1
             made = copy.deepcopy(manifest)
             made["metadata"]["uid"] = f"{piece}-{self._made}"
+            if piece is Piece.POD and not self.full:
+                made["spec"].setdefault("nodeName", NODE)
             self.objects[piece, name] = made
             self.writes.append(f"create {piece} {name}")
 

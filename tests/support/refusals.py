@@ -312,7 +312,18 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         {"spec.cacheEngine.juicefs": {"secretRef": {"name": "a"}}},
         "cacheEngine must have exactly one engine: fluid or juicefs",
     ),
-    "fluid without Alluxio": (CACHE, {"spec.cacheEngine.fluid": {}}, "fluid.alluxioRuntime: Required value"),
+    "fluid without a runtime": (CACHE, {"spec.cacheEngine.fluid": {}}, "fluid must have exactly one runtime"),
+    "fluid with two runtimes": (CACHE, {"spec.cacheEngine.fluid.juicefsRuntime": {}}, "must have exactly one runtime"),
+    "a name too long for a SampleSet": (
+        "CacheBackend/on-juicefs",
+        {"metadata.name": "c" * 45},
+        "must have at most 44 characters with the engine juicefs",
+    ),
+    "a choice that there is not when a cache fails": (
+        TF,
+        {"spec.cacheBackend.onCacheFailure": "Pray"},
+        'Unsupported value: "Pray": supported values: "Fail", "RunWithout"',
+    ),
     "JuiceFS without a Secret": (CACHE, {"spec.cacheEngine": {"juicefs": {}}}, "juicefs.secretRef: Required value"),
     "Alluxio without workers": (
         CACHE,
@@ -343,11 +354,6 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
             ]
         },
         "two data sources cannot appear in the same subDirName",
-    ),
-    "an idle time below zero": (
-        CACHE,
-        {"spec.options.idleTime": -1},
-        "idleTime in body should be greater than or equal to 0",
     ),
     "an idle time in words": (CACHE, {"spec.options.idleTime": "10h"}, "idleTime in body must be of type integer"),
     "a CacheBackend's name that is too long": (CACHE, {"metadata.name": "c" * 54}, "must have at most 53 characters"),

@@ -71,6 +71,15 @@ DataUri = Annotated[
         1024,
     ),
 ]
+# What the servers of a SampleSet can copy from besides: a directory of their node, and another claim.
+SourceUri = Annotated[
+    str,
+    shape(
+        rf"^(({SCHEMES}|pvc)://.+|local://(/{PART})+/?)$",
+        "must be SCHEME://BUCKET.ENDPOINT/PREFIX with a scheme that JuiceFS knows, local:///DIRECTORY or pvc://CLAIM",
+        1024,
+    ),
+]
 Location = Annotated[
     str, shape(r"^[a-zA-Z][a-zA-Z0-9+.-]*://.+$", "must be a location with its scheme, such as s3://bucket/path", 1024)
 ]

@@ -58,6 +58,12 @@ ANNOTATION_ELASTIC = "kubedl.io/enable-elastic-training"
 # The cache in a job's pods.
 VOLUME_CACHE = "cachevolume"
 ENV_CACHE_NAME = "KUBEDL_CACHE_NAME"
+# Says on a cache which job came last to use it: whoever is about to delete the cache then does not.
+ANNOTATION_CACHE_CLAIM = "cache.kubedl.io/claimed-by"
+
+# What Fluid writes on what it makes.
+FLUID_CREATED_BY = "fluid"
+LABEL_FLUID_DATASET = "fluid.io/dataset-id"
 
 # Finalizers, also those that the original operators left on their objects.
 FINALIZER_PADDLEJOB = "finalizers.paddlepaddle.org"
@@ -73,6 +79,7 @@ CONDITION_RESTARTING = "Restarting"
 CONDITION_SUCCEEDED = "Succeeded"
 CONDITION_FAILED = "Failed"
 CONDITION_DATA_READY = "DataReady"
+CONDITION_CACHE_READY = "CacheReady"
 CONDITION_SYNCED = "Synced"
 CONDITION_WARM = "Warm"
 CONDITION_IN_USE = "InUse"
@@ -147,7 +154,21 @@ REASON_NO_GANGS = "NoGangScheduling"
 REASON_NO_ETCD = "NoEtcdServer"
 REASON_TOO_LARGE = "TooLarge"
 
+# Reasons of a CacheBackend's conditions and events, and of jobs that wait for one.
+REASON_NO_ENGINE = "EngineMissing"
+REASON_ENGINE_FAILED = "EngineFailed"
+REASON_WAITING_FOR_ENGINE = "WaitingForEngine"
+REASON_CREATING = "Creating"
+REASON_CACHE_TIMEOUT = "CacheTimeout"
+REASON_CACHE_READY = "CacheReady"
+REASON_WAITING_FOR_CACHE = "WaitingForCache"
+REASON_CACHE_FAILED = "CacheFailed"
+REASON_CACHE_CONFLICT = "CacheConflict"
+REASON_RUNS_WITHOUT_CACHE = "RunsWithoutCache"
+
 # Reasons of any kind's conditions.
+REASON_FORBIDDEN = "Forbidden"
+REASON_NAME_TAKEN = "NameTaken"
 REASON_INVALID = "Invalid"
 REASON_NOT_OURS = "NotOurs"
 

@@ -7,7 +7,7 @@ import msgspec
 
 from paddle_operator.api.definition import Column, Definition, Kind
 from paddle_operator.api.fields import Rule, doc, unchanged
-from paddle_operator.api.formats import CacheDirectories, DataPath, DataUri, service_name
+from paddle_operator.api.formats import CacheDirectories, DataPath, SourceUri, service_name
 from paddle_operator.api.juicefs import JuiceFSMountOptions
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Condition, Record
@@ -47,7 +47,12 @@ class Source(Record, frozen=True):
     """Remote data to copy into the data set."""
 
     uri: Annotated[
-        DataUri, doc("Where it is: SCHEME://BUCKET[.ENDPOINT][/PREFIX], as JuiceFS writes it.", minLength=10)
+        SourceUri,
+        doc(
+            "Where it is: SCHEME://BUCKET[.ENDPOINT][/PREFIX] as JuiceFS writes it, local:///DIRECTORY of the nodes"
+            " that cache, or pvc://CLAIM[/DIRECTORY].",
+            minLength=10,
+        ),
     ]
     secret_ref: Annotated[
         PartialSecretReference | None,
@@ -168,6 +173,7 @@ class NodeStatus(Record, frozen=True):
     free_bytes: Annotated[int, doc("Bytes that are free on its cache's disks.")] = 0
     hits: Annotated[int, doc("Blocks that were read from its cache, since it was mounted.")] = 0
     misses: Annotated[int, doc("Blocks that were not in its cache when they were read.")] = 0
+    cache: Annotated[str, doc("Which cache it is: another one after the node lost it.")] = ""
 
 
 class SampleSetStatus(Record, frozen=True):

@@ -10,7 +10,7 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.controllers import access, paddlejob, samplejob, sampleset
 from paddle_operator.desired.installation import csi
 from paddle_operator.desired.installation.managers import NAMESPACE, Manager, Settings, namespace, objects
-from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE, Scheduling
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE, Scheduling
 
 IMAGE_HELP = "The image with this program and JuiceFS in it."
 PULL_POLICIES = ("IfNotPresent", "Always", "Never")

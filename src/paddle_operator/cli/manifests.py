@@ -9,11 +9,11 @@ from paddle_operator.cli import chart, installation
 from paddle_operator.cli.installation import IMAGE_HELP, Driver, installation_options
 from paddle_operator.cli.listing import text
 from paddle_operator.cli.manager import ALL, choose
-from paddle_operator.controllers import access, paddlejob, samplejob, sampleset
+from paddle_operator.controllers import access, cachebackend, paddlejob, samplejob, sampleset
 from paddle_operator.desired.installation import csi
 from paddle_operator.desired.installation.account import account
 from paddle_operator.desired.installation.managers import NAMESPACE, Settings
-from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE, Scheduling
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE, Scheduling
 
 VERSIONS = {"v1": crd.v1, "v1beta1": crd.v1beta1}
 SCHEDULING = click.option(
@@ -62,6 +62,7 @@ def accesses(scheduling: Scheduling) -> dict[str, tuple[access.Access, ...]]:
         paddlejob.NAME: paddlejob.access(scheduling),
         sampleset.NAME: sampleset.ACCESS,
         samplejob.NAME: samplejob.ACCESS,
+        cachebackend.NAME: cachebackend.ACCESS,
     }
 
 

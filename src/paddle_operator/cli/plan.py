@@ -15,11 +15,13 @@ from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.api.sampleset import SampleSet, SampleSetPhase, SampleSetStatus
 from paddle_operator.cli.listing import Dumper
 from paddle_operator.cli.training import training_options
-from paddle_operator.controllers.observation import KINDS
+from paddle_operator.controllers.jobplan import KINDS
 from paddle_operator.desired.paddlejob import plan as desired
-from paddle_operator.desired.paddlejob.decision import Decision, Piece
-from paddle_operator.desired.paddlejob.observedpod import ObservedPod, observed_pod
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings, Snapshot
+from paddle_operator.desired.paddlejob.decision import Decision
+from paddle_operator.desired.paddlejob.snapshot import Settings, Snapshot
+from paddle_operator.desired.training.decision import Piece
+from paddle_operator.desired.training.observedpod import ObservedPod, observed_pod
+from paddle_operator.desired.training.settings import Scheduling
 
 NOT_YET = "00000000-0000-0000-0000-000000000000"
 LET_IN: Manifest = {"status": {"phase": "Inqueue"}}

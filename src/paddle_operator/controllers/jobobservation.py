@@ -14,7 +14,7 @@ from paddle_operator.api.meta import Timestamp
 from paddle_operator.api.samplejob import SampleJob, SampleJobStatus
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import Tell, World, key_of_owner
-from paddle_operator.controllers.observation import SAMPLE_SETS
+from paddle_operator.controllers.kinds import SAMPLE_JOBS, SAMPLE_SETS
 from paddle_operator.controllers.runtimes import Runtimes
 from paddle_operator.controllers.secrets import Secrets
 from paddle_operator.controllers.setobservation import (
@@ -26,7 +26,7 @@ from paddle_operator.controllers.setobservation import (
     set_of_job,
     set_of_label,
 )
-from paddle_operator.controllers.users import SAMPLE_JOBS, has_begun, status_of
+from paddle_operator.controllers.users import has_begun, status_of
 from paddle_operator.desired.samplejob.orders import secret_of
 from paddle_operator.desired.samplejob.partitions import Part
 from paddle_operator.desired.samplejob.snapshot import ENDED, Rival, Run, Snapshot

@@ -249,4 +249,5 @@ def sentence(body: bytes) -> str:
 
 def news(report: Report) -> object:
     """Give what is worth a look at once when it changes."""
-    return report.mounted, [(found.id, found.state, found.needs_credentials) for found in report.operations]
+    operations = [(found.id, found.state, found.needs_credentials) for found in report.operations]
+    return report.mounted, report.cache.identity, operations

@@ -14,10 +14,9 @@ from paddle_operator.control.plan import Create, Delete, Patch, Plan, Status
 from paddle_operator.control.store import by_owner
 from paddle_operator.controllers.access import READ, WATCH, Access
 from paddle_operator.controllers.jobobservation import OWNER, SET, Observer, key_of_reference
-from paddle_operator.controllers.observation import SAMPLE_SETS
+from paddle_operator.controllers.kinds import SAMPLE_JOBS, SAMPLE_SETS
 from paddle_operator.controllers.secrets import SECRETS
 from paddle_operator.controllers.setobservation import KINDS, by_set
-from paddle_operator.controllers.users import SAMPLE_JOBS
 from paddle_operator.desired.samplejob.decision import Decision
 from paddle_operator.desired.samplejob.plan import plan
 from paddle_operator.desired.samplejob.status import written

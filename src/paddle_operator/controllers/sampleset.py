@@ -10,7 +10,7 @@ from paddle_operator.control.controller import SETTLE, Controller, Trigger, Worl
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
 from paddle_operator.controllers.access import CHANGE, MAKE, READ, WATCH, Access
-from paddle_operator.controllers.observation import NODES, PADDLE_JOBS, SAMPLE_SETS
+from paddle_operator.controllers.kinds import NODES, PADDLE_JOBS, SAMPLE_JOBS, SAMPLE_SETS
 from paddle_operator.controllers.setobservation import (
     KINDS,
     LABELLED,
@@ -21,7 +21,6 @@ from paddle_operator.controllers.setobservation import (
     set_of_job,
     set_of_label,
 )
-from paddle_operator.controllers.users import SAMPLE_JOBS
 from paddle_operator.desired.sampleset.decision import Decision, Piece
 from paddle_operator.desired.sampleset.plan import plan
 from paddle_operator.desired.sampleset.snapshot import Settings

@@ -8,7 +8,7 @@ from paddle_operator.api import names
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, labels_of, uid_of
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import World
-from paddle_operator.controllers.observation import NODES
+from paddle_operator.controllers.kinds import NODES
 from paddle_operator.controllers.runtimes import Endpoint, Runtimes
 from paddle_operator.controllers.secrets import SECRETS, Secrets, view_of
 from paddle_operator.controllers.users import observe_users

@@ -8,12 +8,11 @@ import msgspec
 from paddle_operator.api.manifest import Key, Manifest, key_of
 from paddle_operator.api.meta import Record
 from paddle_operator.api.paddlejob import PaddleJobStatus
-from paddle_operator.api.samplejob import SampleJob, SampleJobPhase, SampleJobStatus
+from paddle_operator.api.samplejob import SampleJobPhase, SampleJobStatus
 from paddle_operator.control.controller import World
-from paddle_operator.controllers.observation import PADDLE_JOBS, kind_of
+from paddle_operator.controllers.kinds import PADDLE_JOBS, SAMPLE_JOBS
 from paddle_operator.desired.paddlejob.state import ENDED
 
-SAMPLE_JOBS = kind_of(SampleJob)
 Status = TypeVar("Status", bound=Record)
 
 

@@ -27,6 +27,7 @@ def word_of(server: Server | None) -> Word | None:
         free_bytes=report.cache.free,
         hits=report.cache.hits,
         misses=report.cache.misses,
+        cache=report.cache.identity,
         works={name: work_of(found) for name, found in operations.items()},
         refused=dict(server.refusals),
     )

@@ -67,7 +67,7 @@ class Lines:
 
 
 class Watch:
-    """`synced`: it was listed. `answered`: or we were told that there is no such kind, which `is_absent` remembers."""
+    """`synced`: it was listed. `answered`: or we were told why not: `is_absent`, no such kind, or `is_forbidden`."""
 
     def __init__(
         self,
@@ -82,6 +82,7 @@ class Watch:
         self.synced = asyncio.Event()
         self.answered = asyncio.Event()
         self.is_absent = False
+        self.is_forbidden = False
         self._client = client
         self._sink = sink
         self._meter = meter
@@ -123,8 +124,9 @@ class Watch:
             return error
         except errors.KubeError as error:
             self._version = ""
-            if isinstance(error, errors.NotFoundError):
-                self.is_absent = True
+            if isinstance(error, (errors.NotFoundError, errors.ForbiddenError)):
+                self.is_absent = isinstance(error, errors.NotFoundError)
+                self.is_forbidden = not self.is_absent
                 self.answered.set()
             return error
         return None
@@ -137,7 +139,7 @@ class Watch:
         decoded = (self._decoded(item) for item in listing.items)
         self._sink.replace([manifest for manifest in decoded if manifest is not None])
         self._version = listing.resource_version
-        self.is_absent = False
+        self.is_absent = self.is_forbidden = False
         self.synced.set()
         self.answered.set()
 

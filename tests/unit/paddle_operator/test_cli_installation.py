@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.cli.main import main
-from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 CHART = DEPLOY / "chart"

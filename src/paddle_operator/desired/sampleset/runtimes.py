@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.desired.paddlejob.observedpod import ObservedPod, observed_pod, why_not_running
+from paddle_operator.desired.training.observedpod import ObservedPod, observed_pod, why_not_running
 
 
 class Standing(StrEnum):
@@ -48,7 +48,10 @@ class Work:
 
 @dataclass(frozen=True)
 class Word:
-    """What a server last said; `works` by id. `refused` are orders that it did not take, by id, and why."""
+    """What a server last said; `works` by id. `cache`: which one it has, another after it was lost.
+
+    `refused` are orders that it did not take, by id, and why.
+    """
 
     mounted: bool = True
     data_bytes: int = 0
@@ -58,6 +61,7 @@ class Word:
     free_bytes: int = 0
     hits: int = 0
     misses: int = 0
+    cache: str = ""
     works: Mapping[str, Work] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
 
