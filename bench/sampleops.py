@@ -45,7 +45,7 @@ class Stage:
             time.sleep(PAUSE)
         taken = time.perf_counter() - started
         if (done["state"], done["result"]["files"]) != ("Succeeded", self.files):
-            raise RuntimeError(f"{name} did not do what is measured: {done}")
+            raise SystemExit(f"it did not succeed: {done}")
         return taken
 
     def bare(self, *argv: str) -> float:
