@@ -3,81 +3,23 @@
 import os
 import re
 import signal
-import sys
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
 
 from localkube.cluster import Cluster
-from localkube.init.control import Program
-from localkube.kubectl import Kubectl
 from localkube.node import Node
 from localkube.waiting import wait_until
 from paddle_operator.api.names import sampleset_label, sampleset_node_label
-from support import imagenet, juicefs
-from support.csivolumes import SYSTEM, Volume, plugin_objects, registered
-from support.imagenet import NAME, PLACE, Watched
+from support import imagenet
+from support.csivolumes import SYSTEM, Volume
+from support.imagenet import FILES, NAME, PLACE, Watched
 from support.managerprogram import ManagerProgram
 from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
 
 MANY = 60
-FILES = imagenet.files(300)
 # As servers count them: a directory after the other, sorted.
 IN_ORDER = sorted(FILES)
-
-
-@pytest.fixture(scope="module")
-def redis(kube: Cluster) -> Iterator[Node]:
-    """Give the node on which a Redis runs, without a password as the documents have it."""
-    juicefs.require()
-    node = kube.node("node-1")
-    node.control.run_inside(["tee", "/run/redis.conf"], stdin='bind 0.0.0.0\nprotected-mode no\nsave ""\ndir /run\n')
-    argv = ["/usr/bin/env", "redis-server", "/run/redis.conf"]
-    node.control.start(Program("redis", argv, {"PATH": "/usr/bin:/bin"}, "/var/log/localkube/redis.log"))
-    yield node
-    node.control.stop("redis")
-
-
-@pytest.fixture(scope="module")
-def system(kube: Cluster, operator_image: str, kinds_served: Kubectl) -> Iterator[Kubectl]:
-    """Have the documents' namespace, with the node plugin in it."""
-    del kinds_served
-    kubectl = Kubectl.of(kube, SYSTEM)
-    ours = plugin_objects(operator_image)
-    kubectl.apply(*ours)
-    everywhere = {node.name for node in kube.nodes}
-    wait_until(lambda: registered(kubectl) == everywhere, MANY, "the driver is not registered on every node")
-    yield kubectl
-    names = [f"{manifest['kind']}/{manifest['metadata']['name']}" for manifest in ours]
-    kubectl.run("delete", *names, "--wait", "--ignore-not-found")
-
-
-@pytest.fixture(scope="module")
-def manager(
-    kube: Cluster, system: Kubectl, operator_image: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ManagerProgram]:
-    log = tmp_path_factory.mktemp("manager") / "manager.log"
-    words = ("--controllers=sampleset,paddlejob", f"--runtime-image={operator_image}", f"--init-image={operator_image}")
-    begun = ManagerProgram(kube.paths.kubeconfig, system.namespace, log, *words)
-    begun.start()
-    yield begun
-    begun.kill()
-    sys.stdout.write(f"--- {log.name}\n{log.read_text()}\n")
-
-
-@pytest.fixture(scope="module")
-def data(system: Kubectl, redis: Node, operator_image: str, manager: ManagerProgram) -> Iterator[Watched]:
-    """Have the set, of one partition as the documents have it, ready; and at last none."""
-    assert manager.alive
-    system.apply(*imagenet.store(operator_image))
-    system.wait("condition=Ready", "pod/store")
-    source = imagenet.fill(system, FILES)
-    system.apply(imagenet.volume_secret(redis.spec.address), imagenet.sample_set(source))
-    found = Watched(system)
-    found.until_ready(1)
-    yield found
-    system.run("delete", "pdj,sampleset", "--all", "--wait", "--ignore-not-found")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ from paddle_operator.api import names
 from paddle_operator.api.conditions import find
 from paddle_operator.api.manifest import Key
 from paddle_operator.api.samplejob import PartitionResult, SampleJobPhase, SampleJobStatus
-from paddle_operator.controllers.users import SAMPLE_JOBS, status_of
+from paddle_operator.controllers.kinds import SAMPLE_JOBS
+from paddle_operator.controllers.users import status_of
 from paddle_operator.kube import config, errors
 from paddle_operator.kube.client import Client
 
