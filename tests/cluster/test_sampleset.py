@@ -3,54 +3,23 @@
 import os
 import re
 import signal
-import sys
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
 
 from localkube.cluster import Cluster
-from localkube.kubectl import Kubectl
 from localkube.node import Node
 from localkube.waiting import wait_until
 from paddle_operator.api.names import sampleset_label, sampleset_node_label
 from support import imagenet
 from support.csivolumes import SYSTEM, Volume
-from support.imagenet import NAME, PLACE, Watched
+from support.imagenet import FILES, NAME, PLACE, Watched
 from support.managerprogram import ManagerProgram
 from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
 
 MANY = 60
-FILES = imagenet.files(300)
 # As servers count them: a directory after the other, sorted.
 IN_ORDER = sorted(FILES)
-
-
-@pytest.fixture(scope="module")
-def manager(
-    kube: Cluster, system: Kubectl, operator_image: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ManagerProgram]:
-    log = tmp_path_factory.mktemp("manager") / "manager.log"
-    words = ("--controllers=sampleset,paddlejob", f"--runtime-image={operator_image}", f"--init-image={operator_image}")
-    begun = ManagerProgram(kube.paths.kubeconfig, system.namespace, log, *words)
-    begun.start()
-    yield begun
-    begun.kill()
-    sys.stdout.write(f"--- {log.name}\n{log.read_text()}\n")
-
-
-@pytest.fixture(scope="module")
-def data(system: Kubectl, redis: Node, operator_image: str, manager: ManagerProgram) -> Iterator[Watched]:
-    """Have the set, of one partition as the documents have it, ready; and at last none."""
-    assert manager.alive
-    system.apply(*imagenet.store(operator_image))
-    system.wait("condition=Ready", "pod/store")
-    source = imagenet.fill(system, FILES)
-    system.apply(imagenet.volume_secret(redis.spec.address), imagenet.sample_set(source))
-    found = Watched(system)
-    found.until_ready(1)
-    yield found
-    system.run("delete", "pdj,sampleset", "--all", "--wait", "--ignore-not-found")
 
 
 @pytest.fixture(scope="module")

@@ -31,6 +31,7 @@ class Spool:
 
     operations: dict[str, Operation] = field(default_factory=dict)
     orders: dict[str, Order] = field(default_factory=dict)
+    begun: list[str] = field(default_factory=list)
     cached: int = 0
     cache: str = "first"
 
@@ -129,6 +130,7 @@ class FakeRuntime:
             raise web.HTTPConflict(text="this id has another order")
         if known is None:
             known = self._begin(name, given.__struct_config__.tag)
+            self.spool.begun.append(name)
             self.spool.orders[name] = order
         elif known.needs_credentials:
             known = msgspec.structs.replace(known, needs_credentials=False)
