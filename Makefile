@@ -9,6 +9,9 @@ MANIFESTS := deploy/v1/crd.yaml deploy/v1beta1/crd.yaml deploy/v1/operator.yaml 
 # Those that share a cluster go one after the other; all others on every core, a file in one process.
 PARALLEL := --numprocesses auto --dist loadfile
 
+# The tests start Python many hundred times, which must not compile everything anew each time.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
 .PHONY: help quickstart quickstart-cluster test test-unit test-engine test-cluster check check-style check-types \
 	check-imports check-generated format lock manifests wheels juicefs redis image clean ready prepared
@@ -16,11 +19,16 @@ PARALLEL := --numprocesses auto --dist loadfile
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' Makefile
 
-quickstart: quickstart-cluster ## See it work: a real Kubernetes on this machine, and something running on it
+quickstart: ready juicefs ## See it work, without a cluster: images cached, and PaddlePaddle trained on them
+	tools/paddle dist/paddle
+	$(BIN)/python tools/trial dist/quickstart
+	$(BIN)/paddle-operator run --state-dir dist/quickstart/state --juicefs dist/juicefs/juicefs --venv dist/paddle \
+		dist/quickstart/*.yaml
 
-quickstart-cluster: ready ## Bring up a Kubernetes with several nodes and run a small demonstration on it
-	$(BIN)/localkube up --name quickstart --replace
-	$(BIN)/localkube demo --name quickstart
+quickstart-cluster: ready redis ## Install on a local Kubernetes, and go through the documents' quick start of SampleSets
+	$(BIN)/localkube prepare
+	$(MAKE) --no-print-directory image
+	PYTHONPATH=tools $(BIN)/python -m quickstart
 
 test: prepared ## Run every test; those that need Kubernetes skip, and say why, where it cannot be had
 	$(BIN)/pytest -m 'not cluster' $(PARALLEL) $(ARGS)

@@ -1,85 +1,155 @@
-"""The committed files, applied as people apply them: managers that work with the rights they are given, and an end."""
+"""The committed files and the quick start, as people have them: managers that work with the rights they are given."""
 
+import io
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
 
 import pytest
+import yaml
+from click.testing import CliRunner
+from rich.console import Console
 
 from localkube.cluster import Cluster
-from localkube.kubectl import Kubectl
-from localkube.waiting import wait_until
+from localkube.kubectl import Kubectl, Manifest
+from localkube.progress import Progress
+from paddle_operator.cli.main import main
 from paddle_operator.desired.training.settings import DEFAULT_IMAGE
-from support.csivolumes import SYSTEM, registered
+from quickstart.stage import ROOT, SYSTEM, Stage
+from quickstart.steps import FILES, perform
+from support import juicefs
 from support.paddlejobs import Jobs, paddle_job, role
 from support.samplesets import sample_set, secret
 
-from .conftest import DEFINITIONS, ROOT
+from .conftest import DEFINITIONS
 
-FILES = ("v1/crd.yaml", "v1/operator.yaml", "extensions/controllers.yaml")
-MANAGERS = ("paddle-controller-manager", "paddle-sampleset-manager")
+MANAGERS = ("paddle-controller-manager", "paddle-sampleset-manager", "paddle-samplejob-manager")
 # All that an installation makes outside of namespaces, and the namespaces themselves.
 KINDS = "namespaces,clusterroles,clusterrolebindings,csidrivers,customresourcedefinitions"
 # Those of other tests are not ours, nor what Kubernetes has by itself.
 OURS = ("paddle-", "csi.juicefs.com", "batch.paddlepaddle.org", "kubedl.io")
-MANY = 60
 
 
-@pytest.fixture
-def files(operator_image: str, tmp_path: Path) -> list[str]:
-    """Give the committed files with the image that is on the nodes, in the order of the documents."""
-    for name in FILES:
-        place = tmp_path / name
-        place.parent.mkdir(exist_ok=True)
-        place.write_text((ROOT / "deploy" / name).read_text().replace(DEFAULT_IMAGE, operator_image))
-    return [str(tmp_path / name) for name in FILES]
+@dataclass(frozen=True)
+class QuickStart:
+    """What is there when it has been performed, and all that it said."""
+
+    kubectl: Kubectl
+    said: str
+
+    def table(self, command: str) -> list[list[str]]:
+        """Give the cells that the last such command answered, by its lines."""
+        answer = self.said.rpartition(f"$ kubectl {command}\n")[2].partition("\n\n")[0]
+        return [line.split() for line in answer.splitlines()]
 
 
-@pytest.fixture
-def cluster(kube: Cluster, kinds_served: Kubectl) -> Iterator[Kubectl]:
-    """Give the cluster; other tests find our kinds as they were."""
+@pytest.fixture(scope="module")
+def quick_start(kube: Cluster, operator_image: str, kinds_served: Kubectl) -> Iterator[QuickStart]:
     del kinds_served
-    kubectl = Kubectl.of(kube, SYSTEM)
-    yield kubectl
-    kubectl.run("apply", "--server-side", "--force-conflicts", "-f", str(DEFINITIONS))
-    kubectl.run("wait", "--for=condition=Established", "--timeout=60s", "-f", str(DEFINITIONS))
+    juicefs.require()
+    for node in kube.nodes:
+        naming = ["ctr", "--namespace", "k8s.io", "images", "tag", "--force", operator_image, DEFAULT_IMAGE]
+        node.control.run_inside(naming)
+    said = io.StringIO()
+    stage = Stage(kube, Progress(Console(file=said, highlight=False, soft_wrap=True)))
+    try:
+        perform(stage)
+        yield QuickStart(stage.kubectl, said.getvalue())
+    finally:
+        print(said.getvalue())  # noqa: T201 shown where a test fails
+        if "redis" in (node := kube.nodes[0]).control.status():
+            node.control.stop("redis")
 
 
-def left(kubectl: Kubectl) -> list[str]:
+@pytest.fixture
+def _kinds_again(kinds_served: Kubectl) -> Iterator[None]:
+    """Let other tests find our kinds as they were."""
+    yield
+    kinds_served.run("apply", "--server-side", "--force-conflicts", "-f", str(DEFINITIONS))
+    kinds_served.run("wait", "--for=condition=Established", "--timeout=60s", "-f", str(DEFINITIONS))
+
+
+def left(kubectl: Kubectl, *words: str) -> list[str]:
+    """Name what is there and has one of these words in its name."""
     names = kubectl.run("get", KINDS, "-o", "name").split()
-    return [name for name in names if any(word in name.partition("/")[2] for word in OURS)]
+    return [name for name in names if any(word in name.partition("/")[2] for word in words)]
 
 
-def restarts(kubectl: Kubectl) -> dict[str, int]:
-    pods = kubectl.items("pods", "--selector=app.kubernetes.io/part-of=paddle-operator")
-    return {pod["metadata"]["name"]: pod["status"]["containerStatuses"][0]["restartCount"] for pod in pods}
-
-
-def refused(said: str) -> list[str]:
-    return [line for line in said.splitlines() if "403" in line or "orbidden" in line]
-
-
-def test_the_committed_files_bring_managers_that_work_and_leave_nothing(
-    kube: Cluster, cluster: Kubectl, files: list[str], namespace: Kubectl
-) -> None:
-    for file in files:
-        cluster.run("apply", "-f", file)
+def check_managers(home: Kubectl) -> None:
+    """See that they were never told that they may not, and never had to be started again."""
+    pods = home.items("pods", "--selector=app.kubernetes.io/part-of=paddle-operator")
+    assert {pod["status"]["containerStatuses"][0]["restartCount"] for pod in pods} == {0}
     for manager in MANAGERS:
-        cluster.rolled_out(f"deployment/{manager}")
-    cluster.rolled_out("daemonset/paddle-csi-node")
-    nodes = {node.name for node in kube.nodes}
-    wait_until(lambda: registered(cluster) == nodes, MANY, "the driver is not registered on every node")
-    jobs = Jobs(namespace)
-    keys = {"apiVersion": "v1", "kind": "Secret", **secret(namespace.namespace)}
-    jobs.submit(paddle_job("single", worker=role(1, "true")), keys, sample_set(namespace.namespace))
-    jobs.until("Completed", "single")
-    namespace.wait("jsonpath={.status.phase}=Bound", "sampleset/imagenet")
-    namespace.wait("create", "pod/imagenet-runtime-0")
-    namespace.run("delete", "pdj,samplesets", "--all", "--wait")
-    assert set(restarts(cluster).values()) == {0}
-    for manager in MANAGERS:
-        said = cluster.run("logs", f"deployment/{manager}", "--tail=-1")
+        said = home.run("logs", f"deployment/{manager}", "--tail=-1")
         assert "lease acquired" in said
-        assert refused(said) == []
-    for file in reversed(files):
-        cluster.run("delete", "-f", file, "--wait")
-    assert left(cluster) == []
+        assert [line for line in said.splitlines() if "403" in line or "orbidden" in line] == []
+
+
+def test_the_quick_start_prints_the_tables_of_the_documents(quick_start: QuickStart) -> None:
+    header, *rows = quick_start.table(f"get pods -n {SYSTEM}")
+    assert header == ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]
+    assert [row[1:4] for row in rows] == [["1/1", "Running", "0"]] * len(rows)
+    names = [row[0] for row in rows]
+    assert "imagenet-runtime-0" in names
+    assert [manager for manager in MANAGERS if not any(name.startswith(manager) for name in names)] == []
+    header, row = quick_start.table(f"get sampleset -n {SYSTEM}")
+    assert " ".join(header) == "NAME TOTAL SIZE CACHED SIZE AVAIL SPACE RUNTIME PHASE AGE"
+    assert [row[0], row[2], row[4], *row[7:9]] == ["imagenet", "MiB", "MiB", "1/1", "Ready"]
+    header, row = quick_start.table(f"get paddlejob -n {SYSTEM}")
+    assert [header, row[:3]] == [["NAME", "STATUS", "MODE", "AGE"], ["ps-demo", "Running", "PS"]]
+    assert quick_start.table(f"exec ps-demo-worker-0 -n {SYSTEM} -- ls /mnt/imagenet") == [["n01514859"]]
+
+
+def test_managers_need_no_more_than_they_may(quick_start: QuickStart) -> None:
+    check_managers(quick_start.kubectl)
+
+
+def test_kustomize_makes_what_the_files_have_made(quick_start: QuickStart) -> None:
+    told = quick_start.kubectl.run("apply", "-k", str(ROOT / "deploy"), "--dry-run=server").splitlines()
+    assert len(told) > len(FILES)
+    assert [line for line in told if not line.endswith(" unchanged (server dry run)")] == []
+
+
+@pytest.mark.usefixtures("_kinds_again")
+def test_what_was_installed_goes_and_leaves_nothing(quick_start: QuickStart) -> None:
+    quick_start.kubectl.run("delete", "paddlejobs,samplejobs,samplesets", "--all", "--wait")
+    for file in reversed(FILES):
+        quick_start.kubectl.run("delete", "-f", str(ROOT / file), "--wait")
+    assert left(quick_start.kubectl, *OURS) == []
+
+
+def objects(*words: str) -> list[Manifest]:
+    return list(yaml.safe_load_all(CliRunner().invoke(main, ["manifests", *words]).output))
+
+
+def live_through_a_day(watched: Kubectl) -> None:
+    """Have a job run, and a data set begin and end; its servers find no Redis, and need not."""
+    jobs = Jobs(watched)
+    keys = {"apiVersion": "v1", "kind": "Secret", **secret(watched.namespace)}
+    jobs.submit(paddle_job("single", worker=role(1, "true")), keys, sample_set(watched.namespace))
+    jobs.until("Completed", "single")
+    watched.wait("jsonpath={.status.phase}=Bound", "sampleset/imagenet")
+    watched.wait("create", "pod/imagenet-runtime-0")
+    watched.run("delete", "pdj,samplesets", "--all", "--wait")
+
+
+def test_managers_of_one_namespace_work_there_and_leave_the_others_alone(
+    kinds_served: Kubectl, namespace: Kubectl, operator_image: str
+) -> None:
+    home = kinds_served.within(f"{namespace.namespace}-home")
+    options = (f"--image={operator_image}", f"--namespace={home.namespace}", f"--watch-namespace={namespace.namespace}")
+    printed = [*objects("operator", *options), *objects("extensions", "--csi=official", *options)]
+    # In two parts, since our kubectl is bound to a namespace; what the managers may do comes before they do.
+    there = [made for made in printed if made["metadata"].get("namespace") == namespace.namespace]
+    parts = ((namespace, there), (home, [made for made in printed if made not in there]))
+    for kubectl, part in parts:
+        kubectl.apply(*part)
+    for manager in MANAGERS:
+        home.rolled_out(f"deployment/{manager}")
+    elsewhere = Jobs(home)
+    elsewhere.submit(paddle_job("unseen", worker=role(1, "true")))
+    live_through_a_day(namespace)
+    check_managers(home)
+    assert elsewhere.status("unseen") == {}
+    for kubectl, part in parts:
+        kubectl.run("delete", "-f", "-", "--wait", stdin=yaml.safe_dump_all(part))
+    assert left(home, namespace.namespace) == [f"namespace/{namespace.namespace}"]

@@ -53,7 +53,7 @@ async def test_a_set_is_bound_served_copied_warmed_up_and_ready(
     figures = {"cachedBytes": 100, "capacityBytes": 1000, "freeBytes": 900, "hits": 3, "misses": 1}
     assert found["nodes"] == [
         {"partition": number, "node": f"node-{number + 1}", "pod": f"imagenet-runtime-{number}", "ready": True,
-         "warmedFor": 2, **figures}
+         "warmedFor": 2, "cache": "first", **figures}
         for number in range(2)
     ]  # fmt: skip
     assert why(api) == "Ready: all 2 partitions are ready"
@@ -230,6 +230,22 @@ async def test_a_set_whose_server_dies_says_so_and_comes_back_by_itself(
         await eventually(stands(api, "Ready"))
     kinds = [found.type for found in cluster.runtime(1).spool.operations.values()]
     assert kinds == ["warmup"]
+
+
+async def test_a_cache_that_a_node_lost_is_warmed_up_again_and_not_told_as_warm_before(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    await is_ready(api, managing, partitions=2)
+    cluster.endings.pop("warmup")
+    async with managing(controllers()):
+        await eventually(lambda: cluster.runtime(1).streams >= 2)
+        cluster.runtime(1).spool.lose()
+        cluster.runtime(1).change()
+        await eventually(stands(api, "PartialReady"))
+        assert why(api, "Warm") == "WarmingUp: 1 of 2 partitions are warmed up"
+        await eventually(lambda: bool(cluster.runtime(1).spool.operations))
+        cluster.runtime(1).end("warmup", OperationState.SUCCEEDED)
+        await eventually(stands(api, "Ready"))
 
 
 async def test_a_partition_whose_node_dies_moves_and_is_warmed_up_there(

@@ -20,6 +20,7 @@ from paddle_operator.desired.training.observedpod import observed_pod
 NOON = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 IMAGE = "registry.example.com/paddle-operator:1"
 MOST_PASSES = 30
+NODE = "node-1"
 
 
 def role(replicas: int, **spec: object) -> Manifest:
@@ -51,7 +52,7 @@ def ran(code: int = 0, reason: str = "Completed", finished: str = "2026-01-01T12
 
 
 class PaddleWorld:
-    """`graceful`: deleted pods stay, being deleted, until they are reaped."""
+    """`graceful`: deleted pods stay, being deleted, until they are reaped. `full`: no node has room for new pods."""
 
     def __init__(self, job: Manifest, settings: Settings | None = None, *, graceful: bool = False) -> None:
         self.job = copy.deepcopy(job)
@@ -66,6 +67,7 @@ class PaddleWorld:
         self.leftovers: list[Manifest] = []
         self.gangs_served = True
         self.expired = False
+        self.full = False
         self.writes: list[str] = []
         self.told: list[str] = []
         self._made = 0
@@ -139,6 +141,8 @@ class PaddleWorld:
             self._made += 1
             made = copy.deepcopy(manifest)
             made["metadata"]["uid"] = f"{piece}-{self._made}"
+            if piece is Piece.POD and not self.full:
+                made["spec"].setdefault("nodeName", NODE)
             self.objects[piece, name] = made
             self.writes.append(f"create {piece} {name}")
 

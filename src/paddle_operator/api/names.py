@@ -36,6 +36,8 @@ LABEL_SAMPLESET = "batch.paddlepaddle.org/sampleset"
 LABEL_SAMPLESET_NAMESPACE = "batch.paddlepaddle.org/sampleset-namespace"
 LABEL_SAMPLESET_UID = "batch.paddlepaddle.org/sampleset-uid"
 ANNOTATION_SECRET_VERSION = "batch.paddlepaddle.org/secret-version"  # noqa: S105  # a word, not a secret
+LABEL_SAMPLEJOB = "batch.paddlepaddle.org/samplejob"
+ANNOTATION_SCHEDULED = "batch.paddlepaddle.org/scheduled"
 STORAGE_CLASS = "paddle-operator"
 CSI_DRIVER = "csi.juicefs.com"
 
@@ -81,6 +83,7 @@ CONDITION_CACHE_READY = "CacheReady"
 CONDITION_SYNCED = "Synced"
 CONDITION_WARM = "Warm"
 CONDITION_IN_USE = "InUse"
+CONDITION_SCHEDULED = "Scheduled"
 
 # Reasons of training jobs' conditions.
 REASON_JOB_CREATED = "JobCreated"
@@ -113,6 +116,20 @@ REASON_PARTLY_WARM = "PartlyWarmedUp"
 REASON_READY = "Ready"
 REASON_IN_USE = "InUse"
 REASON_UNUSED = "Unused"
+
+# Reasons of a SampleJob's conditions and events; those of its turns are made by `samplejob_reason`.
+REASON_SAMPLESET_NOT_EXIST = "ErrorSampleSetNotExist"
+REASON_WAITING_FOR_SAMPLESET = "WaitingForSampleSet"
+REASON_IN_QUEUE = "InQueue"
+REASON_GIVEN = "GivenToServers"
+REASON_RUNNING = "Running"
+REASON_RETRYING = "Retrying"
+REASON_TERMINATED = "Terminated"
+REASON_SCHEDULED = "Scheduled"
+REASON_UNKNOWN_TIME_ZONE = "UnknownTimeZone"
+REASON_RUN_STARTED = "SuccessfulCreate"
+REASON_RUN_MISSED = "MissSchedule"
+REASON_RUN_STILL_ACTIVE = "JobAlreadyActive"
 
 # Reasons of a PaddleJob's conditions and events.
 REASON_SUSPENDED = "Suspended"
@@ -173,3 +190,9 @@ def sampleset_finalizer(sampleset: str) -> str:
 
 def samplejob_finalizer(samplejob: str) -> str:
     return FINALIZER_SAMPLEJOB_PREFIX + samplejob
+
+
+def samplejob_reason(turn: str, type_: str) -> str:
+    """Give the original operator's word for a turn of a job: CreateSyncJobSuccessfully, ErrorDoSyncJob."""
+    job = f"{type_.capitalize()}Job"
+    return {"created": f"Create{job}Successfully", "done": f"Do{job}Successfully", "failed": f"ErrorDo{job}"}[turn]

@@ -173,6 +173,7 @@ class NodeStatus(Record, frozen=True):
     free_bytes: Annotated[int, doc("Bytes that are free on its cache's disks.")] = 0
     hits: Annotated[int, doc("Blocks that were read from its cache, since it was mounted.")] = 0
     misses: Annotated[int, doc("Blocks that were not in its cache when they were read.")] = 0
+    cache: Annotated[str, doc("Which cache it is: another one after the node lost it.")] = ""
 
 
 class SampleSetStatus(Record, frozen=True):

@@ -20,8 +20,9 @@ def operator() -> str:
 def extensions() -> str:
     plugin = csi.Settings(IMAGE, NAMESPACE, KUBELET_DIRECTORY, pull_policy=PULL_POLICY)
     printed = text(csi.objects(plugin))
-    manager = _in_one_or_all(installation.sampleset_manager())
-    return f'{MADE}{manager}{{{{- if eq .Values.csi "{installation.Driver.OURS}" }}}}\n---\n{printed}{{{{- end }}}}\n'
+    made = (installation.sampleset_manager(), installation.samplejob_manager())
+    managers = "---\n".join(_in_one_or_all(manager) for manager in made)
+    return f'{MADE}{managers}{{{{- if eq .Values.csi "{installation.Driver.OURS}" }}}}\n---\n{printed}{{{{- end }}}}\n'
 
 
 def _in_one_or_all(manager: Manager) -> str:

@@ -7,7 +7,7 @@ from enum import StrEnum
 import click
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.controllers import access, paddlejob, sampleset
+from paddle_operator.controllers import access, paddlejob, samplejob, sampleset
 from paddle_operator.desired.installation import csi
 from paddle_operator.desired.installation.managers import NAMESPACE, Manager, Settings, namespace, objects
 from paddle_operator.desired.training.settings import DEFAULT_IMAGE, Scheduling
@@ -69,11 +69,18 @@ def sampleset_manager() -> Manager:
     return Manager(name, "sampleset-manager", sampleset.NAME, access.rights(sampleset.ACCESS, lease=name))
 
 
+def samplejob_manager() -> Manager:
+    name = "paddle-samplejob-manager"
+    return Manager(name, "samplejob-manager", samplejob.NAME, access.rights(samplejob.ACCESS, lease=name))
+
+
 def operator(settings: Settings, manager: Manager) -> list[Manifest]:
     """Give our namespace, and the manager of PaddleJobs in it."""
     return [namespace(settings), *objects(manager, settings)]
 
 
 def extensions(settings: Settings, plugin: csi.Settings | None) -> list[Manifest]:
-    """Give the manager of SampleSets, for a namespace that is there; and the CSI plugin, where it is asked for."""
-    return [*objects(sampleset_manager(), settings), *(csi.objects(plugin) if plugin else ())]
+    """Give the managers of SampleSets and SampleJobs, for a namespace that is there; the CSI plugin if asked for."""
+    managers = (sampleset_manager(), samplejob_manager())
+    made = [manifest for manager in managers for manifest in objects(manager, settings)]
+    return [*made, *(csi.objects(plugin) if plugin else ())]

@@ -21,6 +21,8 @@ class Cache(Record, frozen=True, omit_defaults=False):
     # Of the file systems that the cache directories are on, each counted once.
     capacity: int = 0
     free: int = 0
+    # Of the directories together: another one as soon as one of them was lost.
+    identity: str = ""
 
 
 class Report(Record, frozen=True, omit_defaults=False):

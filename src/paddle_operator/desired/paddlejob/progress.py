@@ -110,8 +110,8 @@ def _with_addresses(view: View, decision: Decision) -> Decision:
     config = config_map(job, network)
     if (refusal := refusal_of_config(config["data"], network)) is not None:
         return refused(view, refusal)
-    if view.fleet.missing and not snapshot.services:
-        # Pods first: they take a while to start, and each pod made after its service costs the cluster another look.
+    if not snapshot.services and not any(pod.node or pod.address for pod in snapshot.pods):
+        # Who waits for a node looks for nobody yet, maybe for hours: until then services would only cost the cluster.
         return replace(decision, apply=(*decision.apply, (Piece.CONFIG_MAP, config)))
     wanted = services(job, network) if _may_lead_there(snapshot, config) else ()
     named = {_name(service) for service in wanted}

@@ -44,6 +44,7 @@ def _node(snapshot: Snapshot, runtime: Runtime, known: NodeStatus | None, missin
         free_bytes=word.free_bytes if word else past.free_bytes,
         hits=word.hits if word else past.hits,
         misses=word.misses if word else past.misses,
+        cache=word.cache if word else past.cache,
     )
 
 

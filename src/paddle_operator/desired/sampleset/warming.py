@@ -33,13 +33,22 @@ class Warming:
 
 
 def memory(snapshot: Snapshot) -> dict[int, NodeStatus]:
-    """Give what the status says of servers that are still where they were: what they said need not be said again."""
+    """Give what the status says of servers that are where they were, and have the cache that they had.
+
+    What these said need not be said again.
+    """
     known = {found.partition: found for found in snapshot.before.nodes}
     return {
         number: known[number]
         for number, runtime in snapshot.runtimes.items()
         if number in known and runtime.node and known[number].node == runtime.node
+        if not _is_another(known[number].cache, runtime.word)
     }
+
+
+def _is_another(cache: str, word: Word | None) -> bool:
+    """Tell that a cache was lost, as a node's memory is when it starts again; one without a name is the same."""
+    return word is not None and word.mounted and "" not in (cache, word.cache) and word.cache != cache
 
 
 def warming_of(snapshot: Snapshot, *, synced: bool) -> Warming:
@@ -71,8 +80,10 @@ def job_name(snapshot: Snapshot) -> str:
 
 
 def _try(snapshot: Snapshot, runtime: Runtime) -> Try:
-    name = f"{job_name(snapshot)}-{runtime.partition}"
-    cleared = _last_clear(runtime.word or Word())
+    word = runtime.word or Word()
+    # What was brought into a cache that was lost says nothing of the one that is there.
+    name = "-".join(part for part in (job_name(snapshot), str(runtime.partition), word.cache) if part)
+    cleared = _last_clear(word)
     return tried(runtime, name, order(runtime.partition, snapshot.partitions), snapshot.now, counts_from=cleared)
 
 

@@ -1,8 +1,10 @@
 """The files of a node's cache directories: which blocks they are, how much they hold, and removing them."""
 
 import contextlib
+import hashlib
 import os
 import re
+import secrets
 import shutil
 import stat
 import time
@@ -12,6 +14,7 @@ from pathlib import Path
 
 from paddle_operator.engines.juicefs.blocks import NAME, Block
 
+MARK = ".identity"
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 # Beside it is `rawstaging`: what is not in the object store yet, and never ours to remove.
 RAW = "raw"
@@ -124,6 +127,24 @@ def emptied(leaf: str) -> Holding:
     finally:
         os.close(descriptor)
     return gone
+
+
+def identity(directories: tuple[Path, ...]) -> str:
+    """Name the directories together; a node that starts again has lost those in its memory, and with them the name."""
+    marks = [_mark(directory) for directory in directories]
+    return hashlib.sha256("".join(marks).encode()).hexdigest()[:12] if all(marks) else ""
+
+
+def _mark(directory: Path) -> str:
+    path = directory / MARK
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_text(errors="replace")
+    draft = path.with_suffix(".draft")
+    with contextlib.suppress(OSError):  # without room, or without the directory, it has no name yet
+        draft.write_text(secrets.token_hex(4))
+        draft.replace(path)
+        return path.read_text()
+    return ""
 
 
 def disks(directories: tuple[Path, ...]) -> tuple[int, int]:

@@ -77,7 +77,8 @@ class JuiceFS:
     def observe(self) -> Report:
         held = self._inventory.count(tuple(cachefiles.raw_trees(self.caches)))
         capacity, free = cachefiles.disks(self.caches)
-        cache = Cache(used=held.bytes, blocks=held.blocks, capacity=capacity, free=free)
+        identity = cachefiles.identity(self.caches)
+        cache = Cache(used=held.bytes, blocks=held.blocks, capacity=capacity, free=free, identity=identity)
         report = Report(engine=ENGINE, version=str(self.version), cache=cache)
         if not self._is_mounted():
             return replace(report, message=f"{self.mount} is no JuiceFS mount")

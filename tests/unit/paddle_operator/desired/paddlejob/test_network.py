@@ -59,6 +59,14 @@ def test_the_services_of_a_job(spec: Manifest, services: list[Manifest]) -> None
     assert PaddleWorld(paddle_job(**spec)).settle().all(Piece.SERVICE) == services
 
 
+def test_pods_that_wait_for_a_node_cost_no_services() -> None:
+    world = PaddleWorld(paddle_job(ps=role(1), worker=role(2)))
+    world.full = True
+    assert (world.settle().names(Piece.SERVICE), len(world.pods)) == ([], 3)
+    world.pod("demo-worker-1")["spec"]["nodeName"] = "node-2"
+    assert world.settle().names(Piece.SERVICE) == ["demo", "demo-ps-ready"]
+
+
 def test_services_of_pods_that_are_no_longer_wanted_go() -> None:
     world = PaddleWorld(paddle_job(intranet="Service", ps=role(3), worker=role(2))).settle()
     world.edit(ps=role(1), worker=role(4))

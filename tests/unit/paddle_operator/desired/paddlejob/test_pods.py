@@ -53,7 +53,9 @@ WAITING = {
 
 
 def made(pod: str, **spec: object) -> Manifest:
-    return PaddleWorld(paddle_job("demo", **spec)).settle().pod(pod)
+    world = PaddleWorld(paddle_job("demo", **spec))
+    world.full = True
+    return world.settle().pod(pod)
 
 
 def test_a_pod_is_the_template_and_what_makes_it_part_of_the_job() -> None:

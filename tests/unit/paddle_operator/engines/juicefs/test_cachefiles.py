@@ -93,3 +93,15 @@ def test_a_disk_with_two_directories_counts_once(tmp_path: Path) -> None:
     one, two = cachefiles.disks((tmp_path / "a",)), cachefiles.disks((tmp_path / "a", tmp_path / "b"))
     assert one[0] == two[0] > 0
     assert cachefiles.disks((tmp_path / "nothing",)) == (0, 0)
+
+
+def test_caches_keep_their_identity_until_one_of_them_is_lost(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert cachefiles.identity((first, second)) == ""
+    first.mkdir()
+    second.mkdir()
+    identity = cachefiles.identity((first, second))
+    assert len(identity) == 12
+    assert cachefiles.identity((first, second)) == identity
+    (second / cachefiles.MARK).unlink()
+    assert cachefiles.identity((first, second)) not in ("", identity)
