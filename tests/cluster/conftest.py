@@ -9,13 +9,15 @@ import pytest
 
 from localkube.cluster import Cluster
 from localkube.images import build, load
+from localkube.init.control import Program
 from localkube.kubectl import Kubectl
 from localkube.node import Node
 from localkube.paths import Home
 from localkube.progress import Progress
 from localkube.waiting import wait_until
-from support import definition, family
+from support import definition, family, juicefs
 from support import paddlebox as paddle_image
+from support.csivolumes import SYSTEM, plugin_objects, registered
 from support.managerprogram import ManagerProgram
 from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
 from support.workloads import BASE, TESTBOX
@@ -24,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 DEFINITIONS = ROOT / "deploy/v1/crd.yaml"
 OPERATOR = "localhost/paddle-operator:test"
 Begin = Callable[..., ManagerProgram]
+REGISTERING = 60
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -139,3 +142,29 @@ def paddlebox(kube: Cluster, localkube_home: Home, localkube_progress: Progress)
     archive = paddle_image.built(localkube_home, localkube_progress)
     load.load([node.control for node in kube.nodes], archive, localkube_progress)
     return paddle_image.IMAGE
+
+
+@pytest.fixture(scope="module")
+def redis(kube: Cluster) -> Iterator[Node]:
+    """Give the node on which a Redis runs, without a password as the documents have it."""
+    juicefs.require()
+    node = kube.node("node-1")
+    node.control.run_inside(["tee", "/run/redis.conf"], stdin='bind 0.0.0.0\nprotected-mode no\nsave ""\ndir /run\n')
+    argv = ["/usr/bin/env", "redis-server", "/run/redis.conf"]
+    node.control.start(Program("redis", argv, {"PATH": "/usr/bin:/bin"}, "/var/log/localkube/redis.log"))
+    yield node
+    node.control.stop("redis")
+
+
+@pytest.fixture(scope="module")
+def system(kube: Cluster, operator_image: str, kinds_served: Kubectl) -> Iterator[Kubectl]:
+    """Have the documents' namespace, with the node plugin in it."""
+    del kinds_served
+    kubectl = Kubectl.of(kube, SYSTEM)
+    ours = plugin_objects(operator_image)
+    kubectl.apply(*ours)
+    everywhere = {node.name for node in kube.nodes}
+    wait_until(lambda: registered(kubectl) == everywhere, REGISTERING, "the driver is not registered on every node")
+    yield kubectl
+    names = [f"{manifest['kind']}/{manifest['metadata']['name']}" for manifest in ours]
+    kubectl.run("delete", *names, "--wait", "--ignore-not-found")

@@ -10,13 +10,12 @@ from functools import partial
 import pytest
 
 from localkube.cluster import Cluster
-from localkube.init.control import Program
 from localkube.kubectl import Kubectl
 from localkube.node import Node
 from localkube.waiting import wait_until
 from paddle_operator.api.names import sampleset_label, sampleset_node_label
-from support import imagenet, juicefs
-from support.csivolumes import SYSTEM, Volume, plugin_objects, registered
+from support import imagenet
+from support.csivolumes import SYSTEM, Volume
 from support.imagenet import NAME, PLACE, Watched
 from support.managerprogram import ManagerProgram
 from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
@@ -25,32 +24,6 @@ MANY = 60
 FILES = imagenet.files(300)
 # As servers count them: a directory after the other, sorted.
 IN_ORDER = sorted(FILES)
-
-
-@pytest.fixture(scope="module")
-def redis(kube: Cluster) -> Iterator[Node]:
-    """Give the node on which a Redis runs, without a password as the documents have it."""
-    juicefs.require()
-    node = kube.node("node-1")
-    node.control.run_inside(["tee", "/run/redis.conf"], stdin='bind 0.0.0.0\nprotected-mode no\nsave ""\ndir /run\n')
-    argv = ["/usr/bin/env", "redis-server", "/run/redis.conf"]
-    node.control.start(Program("redis", argv, {"PATH": "/usr/bin:/bin"}, "/var/log/localkube/redis.log"))
-    yield node
-    node.control.stop("redis")
-
-
-@pytest.fixture(scope="module")
-def system(kube: Cluster, operator_image: str, kinds_served: Kubectl) -> Iterator[Kubectl]:
-    """Have the documents' namespace, with the node plugin in it."""
-    del kinds_served
-    kubectl = Kubectl.of(kube, SYSTEM)
-    ours = plugin_objects(operator_image)
-    kubectl.apply(*ours)
-    everywhere = {node.name for node in kube.nodes}
-    wait_until(lambda: registered(kubectl) == everywhere, MANY, "the driver is not registered on every node")
-    yield kubectl
-    names = [f"{manifest['kind']}/{manifest['metadata']['name']}" for manifest in ours]
-    kubectl.run("delete", *names, "--wait", "--ignore-not-found")
 
 
 @pytest.fixture(scope="module")

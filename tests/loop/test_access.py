@@ -66,7 +66,7 @@ async def live_through_everything(api: Api) -> None:
     await eventually(lambda: phase(api, "elastic") == "Running")
     api.put("paddlejobs", job("elastic", elastic=1, worker=role(1)))
     await eventually(lambda: "elastic-worker-1" not in api.names("pods"))
-    await eventually(lambda: "elastic" in api.names("services"))
+    await eventually(lambda: {"elastic", "on-hosts"} <= set(api.names("services")))
     before = api.get("services", "default", "elastic")["spec"]
     spoiled = dict.fromkeys(before["selector"], "another")
     api.put("services", {"metadata": {"name": "elastic", "namespace": "default"}, "spec": {"selector": spoiled}})

@@ -274,7 +274,7 @@ async def test_our_own_engine_needs_no_fluid_and_ends_with_its_sample_set() -> N
         cachecluster.running(bare, "node-1"),
     ):
         bare.put("secrets", secret())
-        bare.put("cachebackends", cache_backend(engine=JUICEFS))
+        bare.put("cachebackends", cache_backend("mnist", JUICEFS))
         both = [*controllers(), hasty(sampleset.controller(Settings("image", ("/dataset",))))]
         async with managed(client, both, SETTINGS):
             await eventually(stands(bare, "PVCCreated"))
@@ -310,10 +310,10 @@ async def test_a_cache_that_no_server_should_have_let_in_is_told_of_and_others_g
     served = [definition, *others, *fluid.DEFINITIONS]
     async with embeddedapi.running(served) as open_api, fluid.running(open_api), Client(open_api.config, "t") as client:
         open_api.put("cachebackends", cache_backend("a", dataset=None))
-        open_api.put("cachebackends", cache_backend("b", engine={"fluid": {}}))
+        open_api.put("cachebackends", cache_backend("b", {"fluid": {}}))
         bad = {"cachePath": "/dev/shm", "quota": "lots", "mediumType": "MEM"}
         engine = {"fluid": {"alluxioRuntime": {"tieredStorage": [bad]}}}
-        open_api.put("cachebackends", cache_backend("c", engine=engine))
+        open_api.put("cachebackends", cache_backend("c", engine))
         open_api.put("cachebackends", cache_backend("d", dataset={"dataSources": "none"}))
         open_api.put("cachebackends", cache_backend("good"))
         async with managed(client, controllers(), SETTINGS):

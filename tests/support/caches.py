@@ -14,7 +14,7 @@ FLUID = {"fluid": {"alluxioRuntime": {"replicas": 1, "tieredStorage": [LEVEL]}}}
 JUICEFS = {"juicefs": {"secretRef": {"name": "imagenet"}}}
 
 
-def cache_backend(name: str = "mnist", engine: Manifest | None = None, **spec: object) -> Manifest:
+def cache_backend(name: str = "mnist", engine: Manifest | None = None, /, **spec: object) -> Manifest:
     wanted = {"dataset": {"dataSources": [SOURCE]}, "cacheEngine": engine or FLUID, **spec}
     return {
         "apiVersion": "cache.kubedl.io/v1alpha1",

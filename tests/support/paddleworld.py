@@ -7,6 +7,7 @@ from functools import partial
 
 import msgspec
 
+from paddle_operator.api.cachebackend import CacheBackend
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import PaddleJob, PaddleJobStatus
 from paddle_operator.api.sampleset import SampleSet
@@ -60,6 +61,7 @@ class PaddleWorld:
         self.now = NOON
         self.objects: dict[tuple[Piece, str], Manifest] = {}
         self.sample_set: Manifest | None = None
+        self.cache: Manifest | None = None
         self.taken_ports: frozenset[int] = frozenset()
         self.silent_nodes: frozenset[str] = frozenset()
         self.leftovers: list[Manifest] = []
@@ -84,6 +86,7 @@ class PaddleWorld:
             gangs=tuple(self.all(gang)) if gang else (),
             gangs_served=self.gangs_served,
             sample_set=None if self.sample_set is None else msgspec.convert(self.sample_set, SampleSet),
+            cache=None if self.cache is None else msgspec.convert(self.cache, CacheBackend),
             taken_ports=self.taken_ports,
             silent_nodes=self.silent_nodes,
             leftovers=tuple(map(observed_pod, self.leftovers)),

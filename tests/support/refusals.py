@@ -96,6 +96,31 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
     "rmr upwards": (RMR, {"spec.rmrOptions.paths": ["a/../../b"]}, RELATIVE),
     "rmr of the root": (RMR, {"spec.rmrOptions.paths": ["."]}, RELATIVE),
     "rmr of nothing": (RMR, {"spec.rmrOptions.paths": [""]}, RELATIVE),
+    "a sampler without its options": (
+        WARMUP,
+        {"spec.warmupOptions": {"strategyName": "sampler"}},
+        "strategyName: sampler needs sampler, with batchSize and so on",
+    ),
+    "options of a sampler for another strategy": (
+        WARMUP,
+        {"spec.warmupOptions": {"sampler": {"batchSize": 2}}},
+        "and sampler is for that strategy alone",
+    ),
+    "a batch of nothing": (
+        WARMUP,
+        {"spec.warmupOptions": {"strategyName": "sampler", "sampler": {"batchSize": 0}}},
+        "spec.warmupOptions.sampler.batchSize in body should be greater than or equal to 1",
+    ),
+    "a schedule's name that is too long": (
+        NIGHTLY,
+        {"metadata.name": "j" * 44},
+        "must have at most 43 characters: the names of a schedule's runs are longer",
+    ),
+    "a deadline before the beginning": (
+        WARMUP,
+        {"spec.activeDeadlineSeconds": 0},
+        "spec.activeDeadlineSeconds in body should be greater than or equal to 1",
+    ),
     "sync without a Secret": (SYNC, {"spec.secretRef": ABSENT}, "a job of type sync needs secretRef"),
     "sync from nowhere": (SYNC, {"spec.syncOptions.source": "bucket"}, URI),
     "sync to an absolute path": (SYNC, {"spec.syncOptions.destination": "/train"}, RELATIVE),

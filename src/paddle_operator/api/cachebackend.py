@@ -13,13 +13,14 @@ from paddle_operator.api.formats import (
     DirectoryName,
     Label,
     Location,
-    ObjectName,
+    PlainName,
+    PlainPath,
     Quantity,
     service_name,
 )
 from paddle_operator.api.juicefs import JuiceFSMountOptions
 from paddle_operator.api.meta import Condition, Record, Timestamp
-from paddle_operator.api.references import PartialSecretReference, SecretReference
+from paddle_operator.api.references import SecretReference
 from paddle_operator.api.sampleset import LONGEST_NAME as LONGEST_SAMPLESET
 from paddle_operator.api.sampleset import MediumType
 
@@ -62,8 +63,8 @@ class WaitFor(StrEnum):
 class SecretKey(Record, frozen=True):
     """A value in a Secret."""
 
-    name: Annotated[ObjectName, doc("The Secret's name.")]
-    key: Annotated[str, doc("The key in it.", minLength=1)]
+    name: Annotated[PlainName, doc("The Secret's name.")]
+    key: Annotated[str, doc("The key in it.", minLength=1, maxLength=253)]
 
 
 class SecretValue(Record, frozen=True):
@@ -72,10 +73,17 @@ class SecretValue(Record, frozen=True):
     secret_key_ref: Annotated[SecretKey, doc("A Secret of the cache's namespace.")]
 
 
+class SourceSecret(Record, frozen=True):
+    """The Secret of a source, whose name and namespace each fall back to the volume's."""
+
+    name: Annotated[PlainName | None, doc("The Secret's name; that of juicefs.secretRef if left out.")] = None
+    namespace: Annotated[PlainName | None, doc("Its namespace; that of juicefs.secretRef if left out.")] = None
+
+
 class EncryptOption(Record, frozen=True):
     """An option of a Fluid mount whose value is in a Secret."""
 
-    name: Annotated[str, doc("The option's name.", minLength=1)]
+    name: Annotated[str, doc("The option's name.", minLength=1, maxLength=253)]
     value_from: Annotated[SecretValue, doc("Its value.")]
 
 
@@ -86,12 +94,14 @@ class DataSource(Record, frozen=True):
         Location, doc("Where it is, as the engine writes it: s3://…, hdfs://…, pvc://…, local://….", minLength=5)
     ]
     sub_dir_name: Annotated[DirectoryName | None, doc("The directory below mountPath that it appears in.")] = None
-    options: Annotated[dict[str, str], doc("Fluid: options of the mount.")] = msgspec.field(default_factory=dict)
+    options: Annotated[dict[str, str], doc("Fluid: options of the mount.", maxProperties=64)] = msgspec.field(
+        default_factory=dict
+    )
     encrypt_options: Annotated[
         tuple[EncryptOption, ...], doc("Fluid: options of the mount in Secrets.", maxItems=16)
     ] = ()
     secret_ref: Annotated[
-        PartialSecretReference | None,
+        SourceSecret | None,
         doc("JuiceFS: the Secret with access-key and secret-key of this source; that of the volume if left out."),
     ] = None
 
@@ -179,9 +189,7 @@ class CacheEngine(Record, frozen=True):
 class Preload(Record, frozen=True):
     """What is brought into the cache before anybody reads it. JuiceFS, our own engine, always brings in all."""
 
-    paths: Annotated[
-        tuple[AbsolutePath, ...], doc("Directories of the data; all of it if left out.", maxItems=256)
-    ] = ()
+    paths: Annotated[tuple[PlainPath, ...], doc("Directories of the data; all of it if left out.", maxItems=64)] = ()
     load_metadata: Annotated[bool | None, doc("Look first for what is new in the data's place.")] = None
     wait_for: Annotated[
         WaitFor | None, doc("The cache is ready when it is Bound (the default), or only when the data is Loaded.")

@@ -36,6 +36,8 @@ LABEL_SAMPLESET = "batch.paddlepaddle.org/sampleset"
 LABEL_SAMPLESET_NAMESPACE = "batch.paddlepaddle.org/sampleset-namespace"
 LABEL_SAMPLESET_UID = "batch.paddlepaddle.org/sampleset-uid"
 ANNOTATION_SECRET_VERSION = "batch.paddlepaddle.org/secret-version"  # noqa: S105  # a word, not a secret
+LABEL_SAMPLEJOB = "batch.paddlepaddle.org/samplejob"
+ANNOTATION_SCHEDULED = "batch.paddlepaddle.org/scheduled"
 STORAGE_CLASS = "paddle-operator"
 CSI_DRIVER = "csi.juicefs.com"
 
@@ -81,6 +83,7 @@ CONDITION_CACHE_READY = "CacheReady"
 CONDITION_SYNCED = "Synced"
 CONDITION_WARM = "Warm"
 CONDITION_IN_USE = "InUse"
+CONDITION_SCHEDULED = "Scheduled"
 
 # Reasons of training jobs' conditions.
 REASON_JOB_CREATED = "JobCreated"
@@ -127,7 +130,6 @@ REASON_UNKNOWN_TIME_ZONE = "UnknownTimeZone"
 REASON_RUN_STARTED = "SuccessfulCreate"
 REASON_RUN_MISSED = "MissSchedule"
 REASON_RUN_STILL_ACTIVE = "JobAlreadyActive"
-REASON_RUN_ENDED = "SawCompletedJob"
 
 # Reasons of a PaddleJob's conditions and events.
 REASON_SUSPENDED = "Suspended"

@@ -12,8 +12,9 @@ from paddle_operator.api.juicefs import SyncOptions
 from paddle_operator.api.meta import Condition, Record, Timestamp
 from paddle_operator.api.references import ObjectReference, SecretReference
 
-# A run of a schedule is named "JOB-<minute>", and stays a label's value.
+# With what is put before it, a finalizer's name; a run of a schedule is named "JOB-<minute>", of 8 digits.
 LONGEST_NAME = 52
+LONGEST_NAME_OF_SCHEDULE = 43
 
 
 class SampleJobType(StrEnum):
@@ -155,7 +156,10 @@ class SampleJobSpec(Record, frozen=True):
     schedule: Annotated[
         CronSchedule | None, doc("Do it again and again, by this cron schedule: minute hour day month weekday.")
     ] = None
-    time_zone: Annotated[TimeZone | None, doc("The schedule's time zone; the manager's if left out.")] = None
+    time_zone: Annotated[
+        TimeZone | None,
+        doc("The schedule's time zone; the manager's, which is UTC unless its TZ says otherwise, if left out."),
+    ] = None
     suspend: Annotated[bool | None, doc("Start no more runs until this is false again.")] = None
     concurrency_policy: Annotated[
         ConcurrencyPolicy | None,
@@ -243,7 +247,14 @@ class SampleJob(Kind, frozen=True):
             Column("SCHEDULE", ".spec.schedule", priority=1),
             Column("AGE", ".metadata.creationTimestamp", "date", priority=1),
         ),
-        rules=(short_name(LONGEST_NAME),),
+        rules=(
+            short_name(LONGEST_NAME),
+            Rule(
+                f"!has(self.spec.schedule) || self.metadata.name.size() <= {LONGEST_NAME_OF_SCHEDULE}",
+                f"metadata.name must have at most {LONGEST_NAME_OF_SCHEDULE} characters:"
+                " the names of a schedule's runs are longer",
+            ),
+        ),
     )
 
     spec: Annotated[SampleJobSpec, doc("The work that is wanted.")]

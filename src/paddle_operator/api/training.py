@@ -189,6 +189,7 @@ class TrainingJobStatus(Record, frozen=True):
     start_time: Annotated[Timestamp | None, doc("When the job was started.")] = None
     completion_time: Annotated[Timestamp | None, doc("When the job ended.")] = None
     restarts: Annotated[int, doc("How often pods were made anew after they failed.")] = 0
+    restarting: Annotated[tuple[str, ...], doc("The uids of failed pods that are counted in restarts already.")] = ()
     revision: Annotated[str, doc("What its pods were made from; a hash.")] = ""
     last_reconcile_time: Annotated[Timestamp | None, doc("When the job was last looked at.")] = None
     model_version_name: Annotated[str, doc("The ModelVersion that it made.")] = ""

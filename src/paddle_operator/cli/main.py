@@ -15,6 +15,7 @@ from paddle_operator.cli.run import run
 from paddle_operator.cli.runtime import runtime_server
 from paddle_operator.cli.version import version
 from paddle_operator.cli.waitfor import wait_for
+from paddle_operator.cli.watch import watch
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,3 +36,4 @@ main.add_command(run)
 main.add_command(runtime_server)
 main.add_command(version)
 main.add_command(wait_for)
+main.add_command(watch)

@@ -15,8 +15,8 @@ from paddle_operator.cli.training import training_options
 from paddle_operator.control import health
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.lease import LeadershipLostError
-from paddle_operator.control.manager import Election, Manager, Settings, signals
-from paddle_operator.controllers import cachebackend, paddlejob, samplejob, sampleset
+from paddle_operator.control.manager import Election, Manager, Settings, collect_rarely, signals
+from paddle_operator.controllers import cachebackend, paddlejob, samplejob, sampleset, trainingjob
 from paddle_operator.desired.paddlejob import snapshot as paddle
 from paddle_operator.desired.sampleset import snapshot as data
 from paddle_operator.desired.training.settings import DEFAULT_IMAGE
@@ -49,6 +49,7 @@ def controllers(training: paddle.Settings, sets: data.Settings) -> dict[str, Con
         sampleset.controller(sets),
         samplejob.controller(),
         cachebackend.controller(),
+        *(trainingjob.controller(name, training.scheduling) for name in trainingjob.STRUCTS),
     )
     return {found.name: found for found in made}
 
@@ -101,6 +102,7 @@ def manager(  # noqa: PLR0913 one parameter for each option people know from oth
     try:
         reached = config.load(kubeconfig)
         election = Election(Key(lease_namespace or reached.namespace, lease_name), identity()) if leader_elect else None
+        collect_rarely()
         asyncio.run(run(reached, chosen, Settings(ANNOTATION_APPLIED, namespace, election, metrics_at, health_at)))
     except* (ConfigError, LeadershipLostError, OSError) as group:
         failed = "; ".join(words(group))

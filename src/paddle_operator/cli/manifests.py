@@ -9,7 +9,7 @@ from paddle_operator.cli import chart, installation
 from paddle_operator.cli.installation import IMAGE_HELP, Driver, installation_options
 from paddle_operator.cli.listing import text
 from paddle_operator.cli.manager import ALL, choose
-from paddle_operator.controllers import access, cachebackend, paddlejob, samplejob, sampleset
+from paddle_operator.controllers import access, cachebackend, paddlejob, samplejob, sampleset, trainingjob
 from paddle_operator.desired.installation import csi
 from paddle_operator.desired.installation.account import account
 from paddle_operator.desired.installation.managers import NAMESPACE, Settings
@@ -63,6 +63,7 @@ def accesses(scheduling: Scheduling) -> dict[str, tuple[access.Access, ...]]:
         sampleset.NAME: sampleset.ACCESS,
         samplejob.NAME: samplejob.ACCESS,
         cachebackend.NAME: cachebackend.ACCESS,
+        **{name: trainingjob.access(name, scheduling) for name in trainingjob.STRUCTS},
     }
 
 

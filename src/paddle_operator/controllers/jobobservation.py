@@ -1,12 +1,15 @@
 """What is seen of a SampleJob and around it: its set and the set's servers, the jobs beside it, its Secret."""
 
 import asyncio
+import os
 import weakref
 from collections.abc import Iterable, Iterator
+from datetime import datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from paddle_operator.api.manifest import Key, Manifest, key_of
+from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.api.meta import Timestamp
 from paddle_operator.api.samplejob import SampleJob, SampleJobStatus
 from paddle_operator.api.sampleset import SampleSet
@@ -26,13 +29,13 @@ from paddle_operator.controllers.setobservation import (
 from paddle_operator.controllers.users import has_begun, status_of
 from paddle_operator.desired.samplejob.orders import secret_of
 from paddle_operator.desired.samplejob.partitions import Part
-from paddle_operator.desired.samplejob.snapshot import ENDED, Rival, Snapshot
+from paddle_operator.desired.samplejob.snapshot import ENDED, Rival, Run, Snapshot
 from paddle_operator.desired.sampleset.decision import Piece
 from paddle_operator.desired.sampleset.naming import key_of_set, runtime_name
 from paddle_operator.desired.sampleset.runtimes import Runtime
 from paddle_operator.engines.registry import engine_of
 
-SET = "samplejob-set"
+SET, OWNER = "samplejob-set", "samplejob-owner"
 # Somebody looks at a progress bar; a write every few seconds is what that is worth.
 CALM = 3.0
 OWNERS = key_of_owner(SAMPLE_JOBS)
@@ -90,6 +93,9 @@ class Observer:
 
     async def observe(self, world: World, job: SampleJob) -> Snapshot:
         """Ask for what has to be asked for first: what is in the caches then is of one moment."""
+        now = world.now().replace(microsecond=0)
+        if job.spec.schedule is not None:
+            return Snapshot(job, now, runs=tuple(observe_runs(world, job)), zone=observe_zone(job.spec.time_zone))
         me, reference = Key(job.metadata.namespace, job.metadata.name), key_of_reference(job)
         if is_open(job.status or SampleJobStatus()):
             self._open.setdefault(reference, set()).add(me)
@@ -101,7 +107,7 @@ class Observer:
         runtimes = await self._runtimes(world, sample_set) if sample_set and reference in self._open else {}
         return Snapshot(
             job=job,
-            now=world.now().replace(microsecond=0),
+            now=now,
             sample_set=sample_set,
             caches=engine_of(sample_set).cache_directories(sample_set) if sample_set else (),
             runtimes=runtimes,
@@ -126,6 +132,24 @@ def observe_set(world: World, key: Key) -> SampleSet | None:
         return None
 
 
+def observe_zone(name: str | None) -> tzinfo | None:
+    """Look for a time zone where this machine keeps them, and then in the package that brings them along."""
+    try:
+        return ZoneInfo(name or os.environ.get("TZ") or "UTC")
+    except (ZoneInfoNotFoundError, OSError, ValueError):
+        return None
+
+
+def observe_runs(world: World, job: SampleJob) -> Iterator[Run]:
+    for manifest in world.stores[SAMPLE_JOBS].find(OWNER, job.metadata.uid):
+        status, key = status_of(manifest, SampleJobStatus), key_of(manifest)
+        yield Run(manifest, key.name, uid_of(manifest), status.phase, created(manifest), status.completion_time)
+
+
+def created(manifest: Manifest) -> datetime:
+    return msgspec.convert(manifest["metadata"]["creationTimestamp"], Timestamp, strict=False)
+
+
 def observe_rivals(world: World, me: Key, sample_set: Key) -> Iterator[Rival]:
     """Give the other jobs of the set that have not ended; the runs of a schedule are jobs themselves."""
     for manifest in world.stores[SAMPLE_JOBS].find(SET, str(sample_set)):
@@ -134,5 +158,4 @@ def observe_rivals(world: World, me: Key, sample_set: Key) -> Iterator[Rival]:
             continue
         begun = has_begun(status)
         if begun or "deletionTimestamp" not in manifest["metadata"]:
-            created = msgspec.convert(manifest["metadata"]["creationTimestamp"], Timestamp, strict=False)
-            yield Rival(key_of(manifest).name, created, begun, spec.get("terminate") is True)
+            yield Rival(key_of(manifest).name, created(manifest), begun, spec.get("terminate") is True)

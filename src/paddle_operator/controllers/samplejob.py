@@ -11,8 +11,9 @@ from paddle_operator.control.calls import Call, RefusedError
 from paddle_operator.control.controller import SETTLE, Controller, Trigger, World
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Create, Delete, Patch, Plan, Status
+from paddle_operator.control.store import by_owner
 from paddle_operator.controllers.access import READ, WATCH, Access
-from paddle_operator.controllers.jobobservation import SET, Observer, key_of_reference
+from paddle_operator.controllers.jobobservation import OWNER, SET, Observer, key_of_reference
 from paddle_operator.controllers.kinds import SAMPLE_JOBS, SAMPLE_SETS
 from paddle_operator.controllers.secrets import SECRETS
 from paddle_operator.controllers.setobservation import KINDS, by_set
@@ -66,7 +67,7 @@ def controller() -> Controller:
             await observer.runtimes.call(order)
 
     triggers = (
-        Trigger(SAMPLE_JOBS, observer.jobs_of_job, indexes={SET: by_set}),
+        Trigger(SAMPLE_JOBS, observer.jobs_of_job, indexes={SET: by_set, OWNER: by_owner}),
         Trigger(SAMPLE_SETS, observer.jobs_of_set, settle=SETTLE),
         *(
             Trigger(KINDS[piece], observer.jobs_of_part, names.LABEL_SAMPLESET, SETTLE, {SET: by_set})

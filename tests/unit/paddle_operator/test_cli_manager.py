@@ -13,7 +13,7 @@ from paddle_operator.cli.main import main
     [
         (
             ["--controllers=tensor"],
-            "Error: there is no controller tensor; there are cachebackend, paddlejob, samplejob, sampleset\n",
+            "there are cachebackend, paddlejob, pytorchjob, samplejob, sampleset, tfjob\n",
         ),
         (["--scheduling=kueue"], "'kueue' is not one of '', 'volcano', 'native'.\n"),
         (

@@ -7,6 +7,7 @@ from paddle_operator.desired.samplejob.decision import Decision
 from paddle_operator.desired.samplejob.ending import after_the_end, end
 from paddle_operator.desired.samplejob.notices import notices
 from paddle_operator.desired.samplejob.orders import job_name
+from paddle_operator.desired.samplejob.runs import scheduled
 from paddle_operator.desired.samplejob.snapshot import Snapshot
 from paddle_operator.desired.samplejob.working import begin, go_on
 
@@ -19,6 +20,8 @@ def plan(snapshot: Snapshot) -> Decision:
 def _decide(snapshot: Snapshot) -> Decision:
     if snapshot.job.metadata.deletion_timestamp is not None:
         return end(snapshot)
+    if snapshot.job.spec.schedule is not None:
+        return scheduled(snapshot)
     before = snapshot.before
     if before.phase == SampleJobPhase.SUCCEEDED or (before.phase == SampleJobPhase.FAILED and _is_current(snapshot)):
         return after_the_end(snapshot)

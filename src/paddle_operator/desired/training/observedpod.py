@@ -114,6 +114,13 @@ def ended_at(pod: ObservedPod) -> datetime | None:
     return max((msgspec.convert(time, datetime) for time in told if time), default=None)
 
 
+def exit_codes(pod: ObservedPod, container: str) -> tuple[int, ...]:
+    """Give the code that this container ended with, or where there is none of that name those of all."""
+    found = (pod.manifest.get("status") or {}).get("containerStatuses") or []
+    named = [one for one in found if one.get("name") == container] or found
+    return tuple(_ended(one)["exitCode"] for one in named if "exitCode" in _ended(one))
+
+
 def why_failed(pod: ObservedPod) -> str:
     """Say what is known without quoting what the container printed, which may hold secrets."""
     for container in _containers(pod):

@@ -41,6 +41,7 @@ class Port(Record, frozen=True):
     """A port that a container lists."""
 
     container_port: int = 0
+    name: str = ""
 
 
 class Container(Record, frozen=True):
