@@ -192,10 +192,11 @@ def data(system: Kubectl, redis: Node, operator_image: str, manager: ManagerProg
     """Have the set, of one partition as the documents have it, ready; and at last none."""
     assert manager.alive
     system.apply(*imagenet.store(operator_image))
-    system.wait("condition=Ready", "pod/store")
+    system.rolled_out("deployment/store")
     source = imagenet.fill(system, imagenet.FILES)
     system.apply(imagenet.volume_secret(redis.spec.address), imagenet.sample_set(source))
     found = imagenet.Watched(system)
     found.until_ready(1)
     yield found
     system.run("delete", "pdj,samplejob,sampleset", "--all", "--wait", "--ignore-not-found")
+    system.run("delete", "deployment,service,secret", "store", "--ignore-not-found")

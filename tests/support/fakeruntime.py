@@ -49,7 +49,7 @@ class FakeRuntime:
         self.spool = spool
         self.endings = endings
         self.mounted = True
-        self.port = 0
+        self.host, self.port = "127.0.0.1", 0
         self.refused = 0
         self.credentials: list[object] = []
         # What orders of these types are answered with, instead of being taken.
@@ -70,7 +70,7 @@ class FakeRuntime:
         )
         self._runner = web.AppRunner(app, shutdown_timeout=0.1, access_log=None)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
+        await web.TCPSite(self._runner, self.host, self.port).start()
         self.port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
