@@ -42,7 +42,7 @@ PREFACE = f"""\
 
 A JuiceFS volume with {{files:,}} files in directories of {FILES_OF_A_DIRECTORY:,}. One file of each was written through
 the mount, and its metadata copied in Redis for the others. A look is all that a runtime server does for a report; the
-median of {LOOKS}. The original operator counted with `du`, and had no status when that took more than
+median of {LOOKS}. The original operator counted with `du`, and had no status when that took longer than
 {LONGEST_COUNT:.0f} s.
 """
 

@@ -23,6 +23,7 @@ from paddle_operator.engines.reports import Cache, Data, Report
 from support.closing import close
 
 SHARE = 100
+HEARTBEAT = 10.0
 
 
 @dataclass
@@ -162,14 +163,21 @@ class FakeRuntime:
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
-        await response.prepare(request)
         self.streams += 1
         with contextlib.suppress(ConnectionResetError):
+            await response.prepare(request)
             while True:
                 changed = self._changed
                 await response.write(msgspec.json.encode(self.report) + b"\n\n")
-                await changed.wait()
+                while not changed.is_set():
+                    await self._wait(changed, response)
         return response
+
+    async def _wait(self, changed: asyncio.Event, response: web.StreamResponse) -> None:
+        try:
+            await asyncio.wait_for(changed.wait(), HEARTBEAT)
+        except TimeoutError:
+            await response.write(b"\n")
 
 
 def now() -> dt.datetime:
