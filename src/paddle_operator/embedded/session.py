@@ -7,7 +7,7 @@ import platform
 import shutil
 import socket
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -49,7 +49,7 @@ class Ground:
     network: Network
 
 
-def prepare(state: StateDirectory, image: str, first: Sequence[str], juicefs: str) -> Ground:
+def prepare(state: StateDirectory, programs: Programs, juicefs: str) -> Ground:
     """Take the place of a node in this process's namespaces; what an earlier run left is cleared away."""
     state.kubeconfig.unlink(missing_ok=True)
     kernel.bind(state.memory, SHARED_MEMORY)
@@ -71,7 +71,7 @@ def prepare(state: StateDirectory, image: str, first: Sequence[str], juicefs: st
     outside.start(OUTSIDE)
     network = Network()
     network.begin()
-    return Ground(state, Programs(image, tuple(first), own), listening, beside, network)
+    return Ground(state, replace(programs, own=own), listening, beside, network)
 
 
 def _installed(program: Path, place: Path) -> tuple[str, ...]:
