@@ -8,7 +8,8 @@ from pathlib import Path
 import paddle_operator
 from paddle_operator.embedded.node.rootfs import Mount
 
-SOURCE = str(Path(paddle_operator.__file__).parents[1])
+# Where we found our own modules, others of us find them too.
+SOURCE = os.pathsep.join(filter(None, (str(Path(paddle_operator.__file__).parents[1]), os.environ.get("PYTHONPATH"))))
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
