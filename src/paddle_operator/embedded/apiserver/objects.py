@@ -102,7 +102,7 @@ class Objects:
     ) -> Manifest:
         before = self.storage.get(resource.kind, key)
         wanted = change(before)
-        if not subresource:
+        if not (subresource and resource.custom):
             _refuse_other(resource, wanted, before)
         return self._update(resource, before, wanted, options, subresource)
 

@@ -9,9 +9,9 @@ OF_KIND = "x-kubernetes-group-version-kind"
 FIELD_VALIDATION: Manifest = {"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}
 
 
-def document(catalogue: Catalogue, path: str) -> Manifest | None:
+def document(catalogue: Catalogue, asked_for: str) -> Manifest | None:
     """Give the list of what is described, or the description of one version of a group."""
-    asked = path.strip("/")
+    asked = asked_for.strip("/")
     if asked == ROOT:
         places = {_place(resource) for resource in catalogue}
         return {"paths": {place: {"serverRelativeURL": f"/{ROOT}/{place}"} for place in sorted(places)}}
@@ -21,7 +21,7 @@ def document(catalogue: Catalogue, path: str) -> Manifest | None:
     return {
         "openapi": VERSION,
         "info": {"title": "paddle-operator", "version": "v1"},
-        "paths": {_path(resource): _operations(resource) for resource in found},
+        "paths": {path(resource): _operations(resource) for resource in found},
         "components": {"schemas": {_name(resource): _schema(resource) for resource in found}},
     }
 
@@ -31,19 +31,19 @@ def _place(resource: Resource) -> str:
     return f"apis/{kind.group}/{kind.version}" if kind.group else f"api/{kind.version}"
 
 
-def _path(resource: Resource) -> str:
+def path(resource: Resource) -> str:
     within = "/namespaces/{namespace}" if resource.kind.namespaced else ""
     return f"/{_place(resource)}{within}/{resource.kind.plural}/{{name}}"
 
 
-def _identity(resource: Resource) -> Manifest:
+def identity(resource: Resource) -> Manifest:
     kind = resource.kind
     return {"group": kind.group, "version": kind.version, "kind": kind.kind}
 
 
 def _operations(resource: Resource) -> Manifest:
     answers = {"200": {"description": "OK", "content": {"application/json": {"schema": {"$ref": _link(resource)}}}}}
-    one = {OF_KIND: _identity(resource), "responses": answers}
+    one = {OF_KIND: identity(resource), "responses": answers}
     return {"get": one, "patch": {**one, "parameters": [FIELD_VALIDATION]}}
 
 
@@ -57,4 +57,4 @@ def _link(resource: Resource) -> str:
 
 
 def _schema(resource: Resource) -> Manifest:
-    return {**resource.schema, OF_KIND: [_identity(resource)]}
+    return {**resource.schema, OF_KIND: [identity(resource)]}

@@ -12,7 +12,7 @@ import msgspec
 from aiohttp import web
 
 from paddle_operator.api.manifest import Key, Manifest
-from paddle_operator.embedded.apiserver import discovery, openapi, refusals, streams, tables
+from paddle_operator.embedded.apiserver import discovery, openapi, openapiv2, refusals, streams, tables
 from paddle_operator.embedded.apiserver.calls import Call, Place, place_of
 from paddle_operator.embedded.apiserver.deletion import NAMESPACES
 from paddle_operator.embedded.apiserver.garbage import Collector
@@ -98,11 +98,9 @@ class Server:
         return path
 
     async def _answer(self, request: web.Request, path: str) -> web.StreamResponse:
-        if path in ("/healthz", "/livez", "/readyz"):
-            return web.Response(text="ok")
         told = self._told(path) if request.method == "GET" else None
         if told is not None:
-            return answer(told)
+            return told
         place = place_of(path)
         resource = place and self.catalogue.at(place.group, place.version, place.plural)
         if place is None or resource is None or not self._is_served(place, resource):
@@ -110,7 +108,11 @@ class Server:
         call = Call(place, resource, request.method, request.query, request.content_type, await request.read())
         if request.method != "GET":
             return self._write(call)
-        if place.subresource == LOG and self.logs is not None:
+        return await self._asked(request, call)
+
+    async def _asked(self, request: web.Request, call: Call) -> web.StreamResponse:
+        resource = call.resource
+        if call.place.subresource == LOG and self.logs is not None:
             pieces = await self.logs(self.objects.storage.get(resource.kind, call.key), request.query)
             return await self._stream(request, pieces, "text/plain")
         if call.watches:
@@ -119,9 +121,14 @@ class Server:
             return await self._stream(request, tabled, "application/json")
         return self._read(call, as_table=_wants_table(request))
 
-    def _told(self, path: str) -> Manifest | None:
+    def _told(self, path: str) -> web.Response | None:
         """Give what the server says of itself."""
-        return discovery.document(self.catalogue, path) or openapi.document(self.catalogue, path)
+        if path in ("/healthz", "/livez", "/readyz"):
+            return web.Response(text="ok")
+        if path == openapiv2.ASKED:
+            return web.Response(body=openapiv2.document(self.catalogue), content_type=openapiv2.CONTENT_TYPE)
+        told = discovery.document(self.catalogue, path) or openapi.document(self.catalogue, path)
+        return None if told is None else answer(told)
 
     def _is_served(self, place: Place, resource: Resource) -> bool:
         if resource.kind.namespaced and place.name and not place.namespace:

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import msgspec
 
-import paddle_operator
 from paddle_operator.embedded.node import launch
 from paddle_operator.embedded.node.launch import KILL, Spec
+from paddle_operator.embedded.node.programs import SOURCE
 
 LONGEST_WORDS = 4096
-SOURCE = str(Path(paddle_operator.__file__).parents[1])
 
 
 class StartError(Exception):

@@ -162,6 +162,7 @@ class PodLife:
             mounts=(
                 Mount(str(directory / "hosts"), "/etc/hosts"),
                 Mount(str(directory / "host.conf"), "/etc/host.conf"),
+                *self.machine.programs.mounts,
                 *volumes.mounts(container, self._volumes),
             ),
             network=self._place.descriptor,

@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import paddle_operator
+from paddle_operator.embedded.node.rootfs import Mount
 
-SOURCE = str(Path(paddle_operator.__file__).parents[1])
+# Where we found our own modules, others of us find them too.
+SOURCE = os.pathsep.join(filter(None, (str(Path(paddle_operator.__file__).parents[1]), os.environ.get("PYTHONPATH"))))
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
 class Programs:
-    """`image` is the name that our own image has; `first` are directories for all others, as of a venv."""
+    """`image` is the name that our own image has; all others have directories `first` on PATH, and `mounts`."""
 
     image: str
     first: tuple[str, ...] = ()
+    mounts: tuple[Mount, ...] = ()
     own: tuple[str, ...] = ()
 
     def variables(self, image: str, hostname: str) -> dict[str, str]:
