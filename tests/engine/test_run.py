@@ -1,6 +1,7 @@
 """Manifests on one machine without a cluster, by the real program."""
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,31 @@ def test_nothing_is_left_of_a_run(machine: OneMachine) -> None:
     assert told.code == 0, told
     assert machine.processes() == []
     assert machine.mounts() == []
+
+
+def test_a_pod_reaches_the_world_outside_and_not_the_machines_own_doors(machine: OneMachine) -> None:
+    host = address_outside()
+    with socket.create_server((host, 0)) as outside, socket.create_server(("127.0.0.1", 0)) as inside:
+        endpoints = [server.getsockname() for server in (outside, inside)]
+        program = f"""
+import socket
+for endpoint in {endpoints!r}:
+    try:
+        socket.create_connection(endpoint, timeout=5).close()
+        print("reached")
+    except OSError as error:
+        print(error.strerror)
+"""
+        told = machine.run(paddle_job("looks", worker=role(1, "python3", "-c", program)))
+    assert told.code == 0, (told, machine.own_log)
+    assert machine.log("looks-worker-0") == "reached\nConnection refused\n"
+
+
+def address_outside() -> str:
+    """Give an address of this machine by which others know it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+        try:
+            line.connect(("192.0.2.1", 9))  # nothing is sent
+        except OSError:
+            pytest.skip("THIS MACHINE HAS NO NETWORK")
+        return str(line.getsockname()[0])

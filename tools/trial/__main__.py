@@ -54,12 +54,10 @@ def draw(place: Path) -> None:
     for kind, colour in KINDS.items():
         directory = place / kind
         directory.mkdir(parents=True, exist_ok=True)
-        chance = random.Random(kind)  # noqa: S311 pictures, not secrets
         for number in range(EACH):
-            drawn = picture(colour, chance)
             file = directory / f"{kind}_{number}.png"
             if not file.exists():
-                file.write_bytes(drawn)
+                file.write_bytes(picture(colour, random.Random(file.name)))  # noqa: S311 pictures, not secrets
 
 
 def sample_set(images: Path) -> list[dict[str, object]]:

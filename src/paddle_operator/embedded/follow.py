@@ -14,6 +14,7 @@ from paddle_operator.kube.request import PODS, Kind, Preconditions
 
 LOOK = 0.2
 GONE_WITHIN = 40.0
+TRIED_AGAIN = "Syncing"
 
 
 class RefusedError(Exception):
@@ -50,7 +51,7 @@ class Look:
 @dataclass
 class Follower:
     session: Session
-    _since: dict[Followed, tuple[str, float]] = field(default_factory=dict)
+    _since: dict[Followed, float] = field(default_factory=dict)
 
     async def apply(self, manifests: Sequence[Manifest]) -> list[Followed]:
         """Give the API server what it takes; a job that was there before is begun anew."""
@@ -98,12 +99,11 @@ class Follower:
             return Standing("Deleted", "somebody deleted it", good=False)
         seen = standing(found)
         if seen.patience is None:
-            self._since.pop(one, None)
+            if seen.phase != TRIED_AGAIN:
+                self._since.pop(one, None)
             return seen
         now = asyncio.get_running_loop().time()
-        phase, since = self._since.setdefault(one, (seen.phase, now))
-        if phase != seen.phase:
-            self._since[one] = (seen.phase, now)
+        since = self._since.setdefault(one, now)
         return Standing(seen.phase, seen.words, False if now - since > seen.patience else None)
 
     def _workers(self, followed: Sequence[Followed]) -> list[Worker]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from paddle_operator.api import names
 from paddle_operator.api.manifest import Manifest, controller_of, key_of, uid_of
 
 GOOD = {
@@ -48,7 +49,8 @@ def standing(manifest: Manifest) -> Standing:
         return Standing(phase, _figures(manifest), good=True)
     if phase in BAD.get(kind, set()):
         return Standing(phase, _why(status, phase), good=False)
-    return Standing(phase or "Pending", _figures(manifest) or _why(status), None, PASSING.get(phase))
+    words = _why(status, names.CONDITION_SYNCED) if phase in PASSING else _figures(manifest) or _why(status)
+    return Standing(phase or "Pending", words, None, PASSING.get(phase))
 
 
 def _condition(status: Manifest, kind: str) -> Manifest | None:

@@ -20,7 +20,7 @@ from paddle_operator.control.manager import Manager, Settings
 from paddle_operator.csi.places import Places
 from paddle_operator.embedded.apiserver.server import HOST, TOKEN_PATH, Server
 from paddle_operator.embedded.journal import Journal
-from paddle_operator.embedded.node import claims, kernel, plugin, scheduling, statefulsets
+from paddle_operator.embedded.node import claims, kernel, outside, plugin, scheduling, statefulsets
 from paddle_operator.embedded.node.agent import Agent
 from paddle_operator.embedded.node.logs import Logs
 from paddle_operator.embedded.node.machine import Machine
@@ -35,7 +35,7 @@ from paddle_operator.kube.events import Recorder
 
 NODE = SHARED_MEMORY / ".node"
 SHUTDOWN_GRACE = 2
-KUBELET, STATE, MEMORY = NODE / "kubelet", NODE / "csi", NODE / "memory"
+KUBELET, STATE, MEMORY, OUTSIDE = (NODE / name for name in ("kubelet", "csi", "memory", "outside.sock"))
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,10 @@ def prepare(state: StateDirectory, image: str, first: Sequence[str], juicefs: st
     NODE.mkdir(exist_ok=True)
     kernel.bind(state.node, NODE)
     for left in NODE.iterdir():
-        shutil.rmtree(left)
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
+            left.unlink()
     for path in (KUBELET / "pods", STATE, MEMORY):
         path.mkdir(mode=0o755, parents=True)
     kernel.mount_tmpfs(MEMORY, "mode=0755")
@@ -65,6 +68,7 @@ def prepare(state: StateDirectory, image: str, first: Sequence[str], juicefs: st
     own = _installed(program, state.programs) if program else ()
     beside = Plugin(Places(KUBELET, STATE), program, state.plugin_log)
     beside.stand_by()
+    outside.start(OUTSIDE)
     network = Network()
     network.begin()
     return Ground(state, Programs(image, tuple(first), own), listening, beside, network)
@@ -125,7 +129,7 @@ async def _joined(client: Client, ground: Ground) -> Agent:
     await client.patch(NODES, key_of(made), {"status": described["status"]}, subresource="status")
     volumes = Volumes(client, ground.plugin, KUBELET / "pods", MEMORY)
     recorder = Recorder(client, "node")
-    return Agent(Machine(client, recorder, ground.network, volumes, ground.programs, ground.state.logs))
+    return Agent(Machine(client, recorder, ground.network, volumes, ground.programs, ground.state.logs, OUTSIDE))
 
 
 def _write_kubeconfig(ground: Ground, server: Server) -> None:

@@ -9,7 +9,7 @@ from types import FrameType
 
 import msgspec
 
-from paddle_operator.embedded.node import kernel
+from paddle_operator.embedded.node import kernel, outside
 from paddle_operator.embedded.node.kernel import Share
 from paddle_operator.embedded.node.rootfs import Mount, Root
 
@@ -20,7 +20,10 @@ KILL = signal.SIGUSR1
 
 
 class Spec(msgspec.Struct, frozen=True):
-    """`network` is a descriptor of the pod's network, `report` one for the words of a container that cannot start."""
+    """`network` is a descriptor of the pod's network, `report` one for the words of a container that cannot start.
+
+    `outside` is where it is asked which connections lead out of that network.
+    """
 
     argv: tuple[str, ...]
     environment: dict[str, str]
@@ -30,6 +33,7 @@ class Spec(msgspec.Struct, frozen=True):
     scratch: str
     mounts: tuple[Mount, ...]
     network: int
+    outside: str
     report: int
 
 
@@ -50,7 +54,10 @@ def _become(spec: Spec) -> None:
     """Never return: what cannot be started says why to who waits for it."""
     try:
         kernel.die_with_parent()
+        line = outside.dialled(Path(spec.outside))
         _settle(spec)
+        if line is not None:
+            outside.hand_over(line)
         os.execvpe(spec.argv[0], spec.argv, spec.environment)  # noqa: S606 it is meant to take our place
     except FileNotFoundError:
         _give_up(spec, f"there is no program {spec.argv[0]} on this machine: install it, or name its path in command")

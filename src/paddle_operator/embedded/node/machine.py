@@ -22,6 +22,7 @@ class Machine:
     volumes: Volumes
     programs: Programs
     logs: Path
+    outside: Path
     hosts: HostsFiles = field(default_factory=HostsFiles)
 
     def directory(self, pod: Manifest) -> Path:

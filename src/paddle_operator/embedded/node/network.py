@@ -1,6 +1,5 @@
 """The pods' network: each has an address of its own behind one bridge, and nothing of it outlives the run."""
 
-import ipaddress
 import itertools
 import os
 import subprocess
@@ -9,10 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from paddle_operator.embedded.node import kernel
+from paddle_operator.embedded.node.addresses import ADDRESSES
 from paddle_operator.embedded.node.kernel import Share
 
-# Set apart for measurements between machines, so nobody's own network has it.
-ADDRESSES = ipaddress.ip_network("198.18.0.0/16")
 BRIDGE = "pods"
 PATIENCE = 10.0
 

@@ -165,6 +165,7 @@ class PodLife:
                 *volumes.mounts(container, self._volumes),
             ),
             network=self._place.descriptor,
+            outside=str(self.machine.outside),
             report=-1,
         )
 

@@ -11,6 +11,7 @@ import aiohttp
 from paddle_operator.api.manifest import Manifest
 
 FINE = range(200, 400)
+EAGER = 0.5
 NSENTER = ("nsenter", "--mount", "--uts", "--net", "--pid")
 
 
@@ -44,17 +45,20 @@ def pace(probe: Manifest) -> Pace:
 
 
 async def follow(probe: Manifest, subject: Subject, *, begin: bool, told: Callable[[bool], None]) -> None:
-    """Ask again and again, and tell when the answer has changed for long enough; `begin` is what it is at first."""
+    """Ask again and again, and tell when the answer has changed for long enough; `begin` is what it is at first.
+
+    What is waited for is asked for more often until it is there the first time.
+    """
     how, holds = pace(probe), begin
-    streak = 0
+    streak, pause = 0, how.period if begin else min(how.period, EAGER)
     await asyncio.sleep(how.delay)
     while True:
         answer = await ask(probe, subject, how.timeout)
         streak = 0 if answer == holds else streak + 1
         if streak >= (how.successes if answer else how.failures):
-            holds, streak = answer, 0
+            holds, streak, pause = answer, 0, how.period
             told(holds)
-        await asyncio.sleep(how.period)
+        await asyncio.sleep(pause)
 
 
 async def ask(probe: Manifest, subject: Subject, seconds: float) -> bool:
