@@ -44,7 +44,8 @@ sampler = DistributedBatchSampler(Samples(), batch_size=4, shuffle=True)
 loader = DataLoader(Samples(), batch_sampler=sampler, places=paddle.CPUPlace(), num_workers=0)
 for epoch in range(2):
     before = (top / ".stats").read_text()
-    order = [int(index) for batch in loader for index in batch[0].numpy().reshape(-1)]
+    batches = [batch[0] if isinstance(batch, (list, tuple)) else batch for batch in loader]
+    order = [int(index) for batch in batches for index in batch.numpy().reshape(-1)]
     after = (top / ".stats").read_text()
     print(json.dumps({"rank": rank, "epoch": epoch, "order": order, "before": before, "after": after}), flush=True)
 """

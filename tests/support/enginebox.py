@@ -53,13 +53,13 @@ class Box:
     def _entered(self, argv: Sequence[str]) -> list[str]:
         return ["nsenter", "--target", str(self._holder.pid), "--mount", "--", *argv]
 
-    def run(self, *argv: str, environment: Mapping[str, str] | None = None) -> str:
+    def run(self, *argv: str, environment: Mapping[str, str] | None = None, patience: float = PATIENCE * 4) -> str:
         done = subprocess.run(
             self._entered(argv),
             env={**self.environment, **(environment or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=PATIENCE * 4,
+            timeout=patience,
             check=False,
         )
         assert done.returncode == 0, done.stdout.decode(errors="replace")
