@@ -13,7 +13,7 @@ from crews.moments import Moments
 from localkube.api import Api
 from paddle_operator.api.manifest import Key, Manifest, key_of
 from paddle_operator.control.metrics import Metrics
-from paddle_operator.controllers.observation import PADDLE_JOBS
+from paddle_operator.controllers.kinds import PADDLE_JOBS
 from paddle_operator.kube import errors
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import PODS, Kind, Scope

@@ -29,7 +29,7 @@ from localkube.progress import Progress
 from paddle_operator.api.manifest import Key, Manifest, key_of, labels_of
 from paddle_operator.api.names import LABEL_SAMPLESET
 from paddle_operator.control.metrics import Metrics
-from paddle_operator.controllers.observation import NODES, SAMPLE_SETS
+from paddle_operator.controllers.kinds import NODES, SAMPLE_SETS
 from paddle_operator.controllers.secrets import SECRETS
 from paddle_operator.desired.sampleset.servers import PORT
 from paddle_operator.kube import config

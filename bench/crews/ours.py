@@ -7,7 +7,7 @@ import sys
 from crews import crew
 from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.control.controller import Controller, Trigger, World, key_of_owner
-from paddle_operator.control.manager import Election, Manager, Settings, signals
+from paddle_operator.control.manager import Election, Manager, Settings, collect_rarely, signals
 from paddle_operator.control.outcome import Done, Outcome
 from paddle_operator.control.plan import Apply, Create, Plan, Status
 from paddle_operator.control.store import by_owner
@@ -66,6 +66,7 @@ CONTROLLER = Controller(
 
 
 async def run(namespace: str) -> None:
+    collect_rarely()
     stop = asyncio.Event()
     with signals(stop):
         async with Client(config.load(), NAME) as client:

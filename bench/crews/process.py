@@ -51,7 +51,7 @@ def on_kopf(kubeconfig: Path, scratch: Path) -> list[Program]:
     for name, (modules, without) in MANAGERS.items():
         venv = scratch / name
         uv("venv", "--python", sys.executable, str(venv))
-        uv("pip", "install", "--python", str(venv), "--require-hashes", "--requirement", str(LOCK))
+        uv("pip", "install", "--compile-bytecode", "--python", str(venv), "--require-hashes", "-r", str(LOCK))
         uv("pip", "uninstall", "--python", str(venv), *without)
         words = [word for module in modules for word in ("--module", f"crews.{module}")]
         argv = (str(venv / "bin/kopf"), "run", "--standalone", *words, "--namespace")

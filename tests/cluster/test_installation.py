@@ -13,7 +13,7 @@ from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl, Manifest
 from localkube.progress import Progress
 from paddle_operator.cli.main import main
-from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 from quickstart.stage import ROOT, SYSTEM, Stage
 from quickstart.steps import FILES, perform
 from support import juicefs
@@ -22,7 +22,10 @@ from support.samplesets import sample_set, secret
 
 from .conftest import DEFINITIONS
 
-MANAGERS = ("paddle-controller-manager", "paddle-sampleset-manager")
+MANAGERS = (
+    *("paddle-controller-manager", "paddle-sampleset-manager", "paddle-samplejob-manager"),
+    "paddle-training-manager",
+)
 # All that an installation makes outside of namespaces, and the namespaces themselves.
 KINDS = "namespaces,clusterroles,clusterrolebindings,csidrivers,customresourcedefinitions"
 # Those of other tests are not ours, nor what Kubernetes has by itself.

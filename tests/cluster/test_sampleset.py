@@ -14,15 +14,14 @@ from functools import partial
 import pytest
 
 from localkube.cluster import Cluster
-from localkube.init.control import Program
 from localkube.kubectl import Kubectl
 from localkube.node import Node
 from localkube.waiting import wait_until
 from paddle_operator.api.names import sampleset_label, sampleset_node_label
 from paddle_operator.desired.sampleset.servers import PORT
-from support import imagenet, juicefs, leaks, readers, witness
-from support.csivolumes import SYSTEM, Volume, plugin_objects, registered
-from support.imagenet import NAME, Watched
+from support import imagenet, leaks, readers, witness
+from support.csivolumes import SYSTEM, Volume
+from support.imagenet import FILES, NAME, Watched
 from support.leaks import CommandLines
 from support.managerprogram import ManagerProgram
 from support.objectlog import logged
@@ -31,7 +30,6 @@ from support.readers import Readers
 from support.witness import Witness
 
 MANY = 60
-FILES = imagenet.files(300)
 # As servers count them: a directory after the other, sorted.
 IN_ORDER = sorted(FILES)
 SHARES = [sorted(len(FILES[name]) for name in IN_ORDER[number::3]) for number in range(3)]
@@ -41,46 +39,6 @@ SEED = int(os.environ.get("KILL_SEED") or secrets.randbelow(1_000_000))
 LONGEST_PAUSE = 3.0
 # The status is never older than that.
 FRESH = 30.0
-
-
-@pytest.fixture(scope="module")
-def redis(kube: Cluster) -> Iterator[Node]:
-    """Give the node on which a Redis runs."""
-    juicefs.require()
-    node = kube.node("node-1")
-    node.control.run_inside(["mkdir", "-p", "/run/redis"])
-    node.control.run_inside(["tee", "/run/redis/redis.conf"], stdin=imagenet.REDIS)
-    argv = ["/usr/bin/env", "redis-server", "/run/redis/redis.conf"]
-    node.control.start(Program("redis", argv, {"PATH": "/usr/bin:/bin"}, "/var/log/localkube/redis.log"))
-    yield node
-    node.control.stop("redis")
-
-
-@pytest.fixture(scope="module")
-def system(kube: Cluster, operator_image: str, kinds_served: Kubectl) -> Iterator[Kubectl]:
-    """Have the documents' namespace, with the node plugin in it."""
-    del kinds_served
-    kubectl = Kubectl.of(kube, SYSTEM)
-    ours = plugin_objects(operator_image)
-    kubectl.apply(*ours)
-    everywhere = {node.name for node in kube.nodes}
-    wait_until(lambda: registered(kubectl) == everywhere, MANY, "the driver is not registered on every node")
-    yield kubectl
-    names = [f"{manifest['kind']}/{manifest['metadata']['name']}" for manifest in ours]
-    kubectl.run("delete", *names, "--wait", "--ignore-not-found")
-
-
-@pytest.fixture(scope="module")
-def manager(
-    kube: Cluster, system: Kubectl, operator_image: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ManagerProgram]:
-    log = tmp_path_factory.mktemp("manager") / "manager.log"
-    words = ("--controllers=sampleset,paddlejob", f"--runtime-image={operator_image}", f"--init-image={operator_image}")
-    begun = ManagerProgram(kube.paths.kubeconfig, system.namespace, log, *words)
-    begun.start()
-    yield begun
-    begun.kill()
-    sys.stdout.write(f"--- {log.name}\n{log.read_text()}\n")
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import pytest
 
 from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
+from paddle_operator.controllers.secrets import SECRETS
 from paddle_operator.kube import errors
 from paddle_operator.kube.request import PODS, Preconditions, Propagation, Request, encode
 from support import family
@@ -26,6 +27,20 @@ async def test_a_new_object_has_a_uid_a_version_and_a_birthday(api: Api) -> None
     assert made["metadata"]["creationTimestamp"].endswith("Z")
     assert "generation" not in made["metadata"]
     assert await api.client.get(CONFIG_MAPS, api.key("one")) == made
+
+
+async def test_a_secrets_plain_values_are_kept_among_the_others(api: Api) -> None:
+    sent = {"metadata": api.config_map()["metadata"], "data": {"a": "MQ==", "b": "Mg=="}, "stringData": {"b": "3"}}
+    made = await api.client.create(SECRETS, sent)
+    assert made["data"] == {"a": "MQ==", "b": "Mw=="}
+    assert "stringData" not in made
+
+
+async def test_a_status_is_not_written_to_another_pod_of_the_same_name(api: Api) -> None:
+    await api.client.create(PODS, api.placed(pod()))
+    change = {"metadata": {"uid": "00000000-0000-0000-0000-000000000000"}, "status": {"phase": "Failed"}}
+    with pytest.raises(errors.ConflictError, match=r"metadata\.uid"):
+        await api.client.patch(PODS, api.key("one"), change, subresource="status")
 
 
 async def test_a_name_can_be_generated(api: Api) -> None:

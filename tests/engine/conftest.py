@@ -6,7 +6,11 @@ from typing import NamedTuple
 
 import pytest
 
+from paddle_operator.embedded import ending
+from paddle_operator.embedded.statedir import StateDirectory
+from support import juicefs
 from support.enginebox import Box, Volume, made_box
+from support.onemachine import OneMachine
 from support.runtimeprogram import RuntimeProgram
 
 
@@ -50,3 +54,12 @@ def box(tmp_path: Path) -> Iterator[Box]:
     """Give a place of the test's own, to break things in."""
     with made_box(tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[OneMachine]:
+    """Give this machine as a node, with a state directory that goes with the test."""
+    juicefs.require()
+    made = OneMachine(tmp_path)
+    yield made
+    ending.remove(StateDirectory(made.state))

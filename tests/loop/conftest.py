@@ -15,7 +15,9 @@ from paddle_operator.api.samplejob import SampleJob
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.manager import Manager, Settings
-from paddle_operator.controllers import runtimes
+from paddle_operator.controllers import jobobservation, runtimes
+from paddle_operator.desired.samplejob import ending as last
+from paddle_operator.desired.samplejob import working as onway
 from paddle_operator.desired.sampleset import ending, errands, plan
 from paddle_operator.kube import client as wire
 from paddle_operator.kube.backoff import Backoff
@@ -25,6 +27,7 @@ from paddle_operator.kube.credentials import Fixed
 from paddle_operator.kube.watch import Pace
 from support import cachecluster, embeddedapi, faultproxy, volcano
 from support.cachecluster import CacheCluster
+from support.closing import close
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.family import FAMILY
@@ -115,6 +118,11 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtimes, "SETTLE", 0.001)
     monkeypatch.setattr(runtimes, "BACKOFF", Backoff(0.01, 0.02))
     monkeypatch.setattr(runtimes, "CALM", 0.01)
+    monkeypatch.setattr(jobobservation, "CALM", 0.01)
+    monkeypatch.setattr(onway, "AT_ONCE_SECONDS", 0.001)
+    monkeypatch.setattr(onway, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(onway, "LACK_PAUSE_SECONDS", 0.02)
+    monkeypatch.setattr(last, "PAUSE_SECONDS", 0.02)
 
 
 async def is_ready(api: Api, managing: Managing, partitions: int = 1) -> None:
@@ -140,4 +148,4 @@ async def fronted(server: web.Server) -> AsyncIterator[FaultProxy]:
         async with faultproxy.running(Config(f"http://127.0.0.1:{runner.addresses[0][1]}", Fixed("secret"))) as proxy:
             yield proxy
     finally:
-        await runner.cleanup()
+        await close(runner)

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from paddle_operator.api.manifest import Key, Manifest
+from paddle_operator.api.manifest import Key, Manifest, annotations_of
 from paddle_operator.control.lease import Timing
 from paddle_operator.control.manager import Election, Settings
 from paddle_operator.controllers import access, paddlejob
-from paddle_operator.desired.paddlejob import abandoned, snapshot
-from paddle_operator.desired.paddlejob.snapshot import Scheduling
+from paddle_operator.desired.paddlejob import snapshot
+from paddle_operator.desired.training import abandoned
+from paddle_operator.desired.training.settings import Scheduling
+from support.caches import cache_backend
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.kubelet import Kubelet
@@ -51,6 +53,12 @@ async def live_through_everything(api: Api) -> None:
     api.put("paddlejobs", theirs)
     api.put("paddlejobs", job("elastic", elastic=1, worker=role(2)))
     api.put("paddlejobs", job("on-hosts", intranet="Host", worker=role(1), ttlSecondsAfterFinished=0))
+    api.fail("POST", "/cachebackends", 1, 409, "AlreadyExists")
+    kept = cache_backend("kept", options={"idleTime": 60})
+    api.put("cachebackends", kept)
+    api.put("paddlejobs", job("claims", worker=role(1), cacheBackend={"name": "kept", "mountPath": "/data"}))
+    own = {**kept["spec"], "mountPath": "/data"}
+    api.put("paddlejobs", job("caches", worker=role(1), cacheBackend=own))
     api.put("pods", {"metadata": {"name": "blocked-worker-0", "namespace": "default"}, "spec": theirs_pod()})
     api.put("paddlejobs", job("blocked", worker=role(1)))
     await eventually(lambda: len(api.names("pods")) == 5)
@@ -58,7 +66,7 @@ async def live_through_everything(api: Api) -> None:
     await eventually(lambda: phase(api, "elastic") == "Running")
     api.put("paddlejobs", job("elastic", elastic=1, worker=role(1)))
     await eventually(lambda: "elastic-worker-1" not in api.names("pods"))
-    await eventually(lambda: "elastic" in api.names("services"))
+    await eventually(lambda: {"elastic", "on-hosts"} <= set(api.names("services")))
     before = api.get("services", "default", "elastic")["spec"]
     spoiled = dict.fromkeys(before["selector"], "another")
     api.put("services", {"metadata": {"name": "elastic", "namespace": "default"}, "spec": {"selector": spoiled}})
@@ -66,6 +74,8 @@ async def live_through_everything(api: Api) -> None:
     api.put("nodes", {"metadata": {"name": "node-1"}})
     api.put("pods", {"metadata": {"name": "elastic-worker-0", "namespace": "default"}, "spec": {"nodeName": "node-1"}})
     api.remove("pods", Key("default", "elastic-worker-0"))
+    await eventually(lambda: len(api.names("cachebackends")) == 2)
+    await eventually(lambda: annotations_of(api.get("cachebackends", "default", "kept")) != {})
     kubelet.end("on-hosts-worker-0")
     await eventually(lambda: "on-hosts" not in api.names("paddlejobs"))
     api.remove("paddlejobs", Key("default", "theirs"))

@@ -302,6 +302,26 @@ async def test_what_exists_is_not_created_and_must_be_ours(api: Api, client: Cli
     assert api.writes == []
 
 
+async def test_what_goes_with_ours_is_ours_whoever_controls_it(api: Api, client: Client) -> None:
+    """Fluid makes itself an owner of what others made for it."""
+    ours, theirs, another = (owner(api.put(MAPS, config_map(name))) for name in NAMES)
+    shared = config_map("shared")
+    both = [ours, {**theirs, "controller": True}]
+    api.put(MAPS, {**shared, "metadata": {**shared["metadata"], "ownerReferences": both}})
+
+    async def create(reference: Manifest) -> None:
+        wanted = {**shared, "metadata": {**shared["metadata"], "ownerReferences": [reference]}}
+        await executor(client).execute(Plan(create=(Create(CONFIG_MAPS, wanted),)))
+
+    await create(ours)
+    with pytest.raises(ForeignObjectError):
+        await create(another)
+
+
+def owner(manifest: Manifest) -> Manifest:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "name": key_of(manifest).name, "uid": uid_of(manifest)}
+
+
 async def test_a_delete_is_done_when_the_object_is_gone_already(api: Api, client: Client) -> None:
     observed = copy.deepcopy(api.put(MAPS, config_map("a")))
     plan = Plan(delete=(Delete.of(CONFIG_MAPS, observed),))

@@ -15,6 +15,7 @@ from paddle_operator.controllers.runtimes import Endpoint, Runtimes, Server
 from paddle_operator.controllers.secrets import Secrets
 from paddle_operator.engines.operations import OperationState
 from paddle_operator.kube.backoff import Backoff
+from support.closing import close_doors
 from support.eventually import eventually
 from support.fakeruntime import FakeRuntime, Spool
 from support.mishaps import reset
@@ -76,9 +77,7 @@ async def answering(handler: Callable[[web.BaseRequest], object]) -> AsyncIterat
     try:
         yield runner.addresses[0][1]
     finally:
-        for site in list(runner.sites):
-            await site.stop()
-        await asyncio.sleep(0)  # who was let in by then is reset too
+        await close_doors(runner)
         for connection in server.connections:
             reset(connection.transport)
         await runner.cleanup()
@@ -132,6 +131,17 @@ async def test_the_same_id_for_another_order_is_refused_in_the_servers_words(
     with pytest.raises(CallError, match="it answers 409: this id has another order"):
         await listener.runtimes.call(Call(ORDER.server, ORDER.id, {"type": "clear"}))
     assert "409" in listener.server.trouble
+
+
+async def test_an_operation_is_cancelled_and_one_that_there_is_not_counts_as_such(
+    listener: Listener, fake: FakeRuntime
+) -> None:
+    listener.follow(fake.port)
+    await listener.runtimes.call(ORDER)
+    for name in (ORDER.id, "never-given"):
+        await listener.runtimes.call(Call(ORDER.server, name, {}))
+        assert listener.server.answers[name].state is OperationState.CANCELLED
+    assert fake.spool.operations[ORDER.id].state is OperationState.CANCELLED
 
 
 async def test_who_has_not_the_token_hears_and_orders_nothing(listener: Listener, fake: FakeRuntime) -> None:
@@ -202,6 +212,7 @@ async def test_a_server_that_misbehaves_is_told_of_and_harms_nobody(
         assert listener.server.report is None
         with pytest.raises(CallError):
             await listener.runtimes.call(ORDER)
+        listener.runtimes.forget(SET)
 
 
 async def test_a_server_that_never_answers_is_given_up(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,12 @@ from support.fakeruntime import FakeRuntime, Spool
 
 PAUSE = 0.003
 IN_USE, OF_VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
-WELL = {"sync": OperationState.SUCCEEDED, "warmup": OperationState.SUCCEEDED, "clear": OperationState.SUCCEEDED}
+WELL = {
+    "sync": OperationState.SUCCEEDED,
+    "warmup": OperationState.SUCCEEDED,
+    "clear": OperationState.SUCCEEDED,
+    "rmr": OperationState.SUCCEEDED,
+}
 
 
 class CacheCluster:

@@ -120,7 +120,7 @@ def made_box(directory: Path) -> Iterator[Box]:
 class Volume:
     """A JuiceFS volume in a box, mounted, with its bucket and its cache as directories."""
 
-    def __init__(self, box: Box, name: str = "demo", **mount_options: str) -> None:
+    def __init__(self, box: Box, name: str = "demo", meta: str = "", **mount_options: str) -> None:
         self.box, self.name = box, name
         self.version = flags.parse_version(box.run(*flags.VERSION))
         self.place = AREA / name
@@ -128,15 +128,16 @@ class Volume:
         for path in (self.mount, self.bucket, self.cache):
             box.inside(path).mkdir(parents=True)
         self._options = {"cache-dir": str(self.cache), "metrics": "127.0.0.1:0", **mount_options}
-        meta = f"sqlite3://{self.place}/meta.db"
+        meta = meta or f"sqlite3://{self.place}/meta.db"
         self._described = read_volume({"name": name, "storage": "file", "bucket": f"{self.bucket}/", "metaurl": meta})
-        box.run(*flags.format_volume(self.version, self._described).argv)
+        made = flags.format_volume(self.version, self._described)
+        box.run(*made.argv, environment=made.secrets)
         self.begin()
 
     def begin(self) -> None:
         """Mount it; its client runs until the box is closed."""
         made = flags.mount_volume(self.version, self._described, self._options, str(self.mount))
-        self.box.start(f"{self.name}-mount", *made.argv)
+        self.box.start(f"{self.name}-mount", *made.argv, environment=made.secrets)
         wait_until((self.inside / ".stats").exists, PATIENCE, f"{self.name} is not mounted")
 
     @property

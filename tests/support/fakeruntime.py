@@ -10,8 +10,17 @@ from dataclasses import dataclass, field
 import msgspec
 from aiohttp import web
 
-from paddle_operator.engines.operations import Operation, OperationState, Order, SyncOrder, without_credentials
+from paddle_operator.engines.operations import (
+    Operation,
+    OperationState,
+    Order,
+    Progress,
+    Result,
+    SyncOrder,
+    without_credentials,
+)
 from paddle_operator.engines.reports import Cache, Data, Report
+from support.closing import close
 
 SHARE = 100
 HEARTBEAT = 10.0
@@ -23,6 +32,7 @@ class Spool:
 
     operations: dict[str, Operation] = field(default_factory=dict)
     orders: dict[str, Order] = field(default_factory=dict)
+    begun: list[str] = field(default_factory=list)
     cached: int = 0
     cache: str = "first"
 
@@ -43,6 +53,8 @@ class FakeRuntime:
         self.host, self.port = "127.0.0.1", 0
         self.refused = 0
         self.credentials: list[object] = []
+        # What orders of these types are answered with, instead of being taken.
+        self.refusals: dict[str, str] = {}
         self.streams = 0
         self._token = token
         self._changed = asyncio.Event()
@@ -51,7 +63,11 @@ class FakeRuntime:
     async def start(self) -> None:
         app = web.Application(middlewares=[self._authenticated])
         app.add_routes(
-            [web.put("/v1/operations/{id}", self._put), web.get("/v1/watch", self._watch)],
+            [
+                web.put("/v1/operations/{id}", self._put),
+                web.delete("/v1/operations/{id}", self._cancel),
+                web.get("/v1/watch", self._watch),
+            ],
         )
         self._runner = web.AppRunner(app, shutdown_timeout=0.1, access_log=None)
         await self._runner.setup()
@@ -60,7 +76,7 @@ class FakeRuntime:
 
     async def stop(self) -> None:
         if self._runner is not None:
-            await self._runner.cleanup()
+            await close(self._runner)
             self._runner = None
 
     @property
@@ -82,12 +98,12 @@ class FakeRuntime:
                 self.spool.operations[name] = msgspec.structs.replace(found, needs_credentials=True)
         self.change()
 
-    def end(self, prefix: str, state: OperationState, message: str = "") -> None:
+    def end(self, prefix: str, state: OperationState, message: str = "", result: Result | None = None) -> None:
         """End the operations that run and whose ids begin so."""
         for name, found in self.spool.operations.items():
             if name.startswith(prefix) and not found.state.is_final:
                 self.spool.operations[name] = msgspec.structs.replace(
-                    found, state=state, message=message, end_time=now()
+                    found, state=state, message=message, end_time=now(), result=result
                 )
         self.change()
 
@@ -105,6 +121,8 @@ class FakeRuntime:
     async def _put(self, request: web.Request) -> web.Response:
         name = request.match_info["id"]
         given = msgspec.json.decode(await request.read(), type=Order)
+        if (sentence := self.refusals.get(str(given.__struct_config__.tag))) is not None:
+            return web.json_response({"error": sentence}, status=422)
         if isinstance(given, SyncOrder):
             self.credentials.append(msgspec.to_builtins(given.credentials) if given.credentials else None)
         order = without_credentials(given)
@@ -113,6 +131,7 @@ class FakeRuntime:
             raise web.HTTPConflict(text="this id has another order")
         if known is None:
             known = self._begin(name, given.__struct_config__.tag)
+            self.spool.begun.append(name)
             self.spool.orders[name] = order
         elif known.needs_credentials:
             known = msgspec.structs.replace(known, needs_credentials=False)
@@ -127,6 +146,20 @@ class FakeRuntime:
             self.spool.cached = SHARE if kind == "warmup" else 0
         return Operation(name, str(kind), state, message="" if state is not OperationState.FAILED else "no such bucket",
                          order_time=now(), start_time=now(), end_time=ended)  # fmt: skip
+
+    async def _cancel(self, request: web.Request) -> web.Response:
+        name = request.match_info["id"]
+        if name not in self.spool.operations:
+            return web.json_response({"error": "there is no such operation"}, status=404)
+        self.end(name, OperationState.CANCELLED)
+        return web.json_response(json.loads(msgspec.json.encode(self.spool.operations[name])))
+
+    def tell(self, prefix: str, progress: Progress) -> None:
+        """Say how far the operations are that run and whose ids begin so."""
+        for name, found in self.spool.operations.items():
+            if name.startswith(prefix) and not found.state.is_final:
+                self.spool.operations[name] = msgspec.structs.replace(found, progress=progress)
+        self.change()
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()

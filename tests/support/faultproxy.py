@@ -19,6 +19,7 @@ from paddle_operator.embedded.apiserver.calls import Place, place_of
 from paddle_operator.kube.config import Config
 from paddle_operator.kube.connection import once
 from paddle_operator.kube.credentials import Fixed
+from support.closing import close_doors
 from support.mishaps import (
     EXPIRED_INSIDE,
     NO_CHANCE,
@@ -86,9 +87,7 @@ class FaultProxy:
         """Go away: nobody listens, and every connection is reset."""
         if self._runner is None or self._server is None or self._session is None:
             return
-        for site in list(self._runner.sites):
-            await site.stop()
-        await asyncio.sleep(0)  # who was let in by then is reset too
+        await close_doors(self._runner)
         for connection in self._server.connections:
             reset(connection.transport)
         await asyncio.gather(*self._handlers, return_exceptions=True)

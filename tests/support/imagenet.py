@@ -51,8 +51,11 @@ return sum
 
 def files(number: int) -> dict[str, str]:
     """Give so many files of different sizes in a few directories, whose contents follow from their names."""
-    names = [f"n0151485{index % 3}/{index:04}.jpg" for index in range(number)]
+    names = [f"n0151485{7 + index % 3}/{index:04}.jpg" for index in range(number)]
     return {name: hashlib.sha256(name.encode()).hexdigest() * (1 + index % 40) for index, name in enumerate(names)}
+
+
+FILES = files(300)
 
 
 def checksums(contents: Mapping[str, str]) -> dict[str, str]:

@@ -7,18 +7,20 @@ from functools import partial
 
 import msgspec
 
+from paddle_operator.api.cachebackend import CacheBackend
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import PaddleJob, PaddleJobStatus
 from paddle_operator.api.sampleset import SampleSet
-from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece
-from paddle_operator.desired.paddlejob.observedpod import observed_pod
+from paddle_operator.desired.paddlejob.decision import Decision
 from paddle_operator.desired.paddlejob.plan import plan
 from paddle_operator.desired.paddlejob.snapshot import Settings, Snapshot
-from paddle_operator.desired.paddlejob.status import written
+from paddle_operator.desired.training.decision import GANGS, Piece, written
+from paddle_operator.desired.training.observedpod import observed_pod
 
 NOON = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 IMAGE = "registry.example.com/paddle-operator:1"
 MOST_PASSES = 30
+NODE = "node-1"
 
 
 def role(replicas: int, **spec: object) -> Manifest:
@@ -50,7 +52,7 @@ def ran(code: int = 0, reason: str = "Completed", finished: str = "2026-01-01T12
 
 
 class PaddleWorld:
-    """`graceful`: deleted pods stay, being deleted, until they are reaped."""
+    """`graceful`: deleted pods stay, being deleted, until they are reaped. `full`: no node has room for new pods."""
 
     def __init__(self, job: Manifest, settings: Settings | None = None, *, graceful: bool = False) -> None:
         self.job = copy.deepcopy(job)
@@ -59,11 +61,13 @@ class PaddleWorld:
         self.now = NOON
         self.objects: dict[tuple[Piece, str], Manifest] = {}
         self.sample_set: Manifest | None = None
+        self.cache: Manifest | None = None
         self.taken_ports: frozenset[int] = frozenset()
         self.silent_nodes: frozenset[str] = frozenset()
         self.leftovers: list[Manifest] = []
         self.gangs_served = True
         self.expired = False
+        self.full = False
         self.writes: list[str] = []
         self.told: list[str] = []
         self._made = 0
@@ -82,6 +86,7 @@ class PaddleWorld:
             gangs=tuple(self.all(gang)) if gang else (),
             gangs_served=self.gangs_served,
             sample_set=None if self.sample_set is None else msgspec.convert(self.sample_set, SampleSet),
+            cache=None if self.cache is None else msgspec.convert(self.cache, CacheBackend),
             taken_ports=self.taken_ports,
             silent_nodes=self.silent_nodes,
             leftovers=tuple(map(observed_pod, self.leftovers)),
@@ -136,6 +141,8 @@ class PaddleWorld:
             self._made += 1
             made = copy.deepcopy(manifest)
             made["metadata"]["uid"] = f"{piece}-{self._made}"
+            if piece is Piece.POD and not self.full:
+                made["spec"].setdefault("nodeName", NODE)
             self.objects[piece, name] = made
             self.writes.append(f"create {piece} {name}")
 

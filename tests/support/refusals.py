@@ -96,6 +96,31 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
     "rmr upwards": (RMR, {"spec.rmrOptions.paths": ["a/../../b"]}, RELATIVE),
     "rmr of the root": (RMR, {"spec.rmrOptions.paths": ["."]}, RELATIVE),
     "rmr of nothing": (RMR, {"spec.rmrOptions.paths": [""]}, RELATIVE),
+    "a sampler without its options": (
+        WARMUP,
+        {"spec.warmupOptions": {"strategyName": "sampler"}},
+        "strategyName: sampler needs sampler, with batchSize and so on",
+    ),
+    "options of a sampler for another strategy": (
+        WARMUP,
+        {"spec.warmupOptions": {"sampler": {"batchSize": 2}}},
+        "and sampler is for that strategy alone",
+    ),
+    "a batch of nothing": (
+        WARMUP,
+        {"spec.warmupOptions": {"strategyName": "sampler", "sampler": {"batchSize": 0}}},
+        "spec.warmupOptions.sampler.batchSize in body should be greater than or equal to 1",
+    ),
+    "a schedule's name that is too long": (
+        NIGHTLY,
+        {"metadata.name": "j" * 44},
+        "must have at most 43 characters: the names of a schedule's runs are longer",
+    ),
+    "a deadline before the beginning": (
+        WARMUP,
+        {"spec.activeDeadlineSeconds": 0},
+        "spec.activeDeadlineSeconds in body should be greater than or equal to 1",
+    ),
     "sync without a Secret": (SYNC, {"spec.secretRef": ABSENT}, "a job of type sync needs secretRef"),
     "sync from nowhere": (SYNC, {"spec.syncOptions.source": "bucket"}, URI),
     "sync to an absolute path": (SYNC, {"spec.syncOptions.destination": "/train"}, RELATIVE),
@@ -119,7 +144,7 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
     "a strategy that there is not": (
         WARMUP,
         {"spec.warmupOptions.strategyName": "best"},
-        'supported values: "random", "sequence"',
+        'supported values: "random", "sampler", "sequence"',
     ),
     "clear of a relative path": (CLEAR, {"spec.clearOptions.paths": ["cache"]}, "must be an absolute path of a cache"),
     "clear upwards": (CLEAR, {"spec.clearOptions.paths": ["/cache/../etc"]}, "must be an absolute path of a cache"),
@@ -287,7 +312,18 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         {"spec.cacheEngine.juicefs": {"secretRef": {"name": "a"}}},
         "cacheEngine must have exactly one engine: fluid or juicefs",
     ),
-    "fluid without Alluxio": (CACHE, {"spec.cacheEngine.fluid": {}}, "fluid.alluxioRuntime: Required value"),
+    "fluid without a runtime": (CACHE, {"spec.cacheEngine.fluid": {}}, "fluid must have exactly one runtime"),
+    "fluid with two runtimes": (CACHE, {"spec.cacheEngine.fluid.juicefsRuntime": {}}, "must have exactly one runtime"),
+    "a name too long for a SampleSet": (
+        "CacheBackend/on-juicefs",
+        {"metadata.name": "c" * 45},
+        "must have at most 44 characters with the engine juicefs",
+    ),
+    "a choice that there is not when a cache fails": (
+        TF,
+        {"spec.cacheBackend.onCacheFailure": "Pray"},
+        'Unsupported value: "Pray": supported values: "Fail", "RunWithout"',
+    ),
     "JuiceFS without a Secret": (CACHE, {"spec.cacheEngine": {"juicefs": {}}}, "juicefs.secretRef: Required value"),
     "Alluxio without workers": (
         CACHE,
@@ -318,11 +354,6 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
             ]
         },
         "two data sources cannot appear in the same subDirName",
-    ),
-    "an idle time below zero": (
-        CACHE,
-        {"spec.options.idleTime": -1},
-        "idleTime in body should be greater than or equal to 0",
     ),
     "an idle time in words": (CACHE, {"spec.options.idleTime": "10h"}, "idleTime in body must be of type integer"),
     "a CacheBackend's name that is too long": (CACHE, {"metadata.name": "c" * 54}, "must have at most 53 characters"),

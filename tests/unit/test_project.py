@@ -129,7 +129,15 @@ PURE_PLACES = (
 PURE = [path for path in SOURCES if any(path.match(f"paddle_operator/{place}") for place in PURE_PLACES)]
 WITHOUT_SURPRISES = {
     *("base64", "collections", "copy", "dataclasses", "datetime", "decimal", "enum", "hashlib", "json", "re", "typing"),
-    *("urllib.parse", "zlib", "msgspec", "paddle_operator.api", "paddle_operator.desired", "paddle_operator.engines"),
+    *(
+        "urllib.parse",
+        "zlib",
+        "cronsim",
+        "msgspec",
+        "paddle_operator.api",
+        "paddle_operator.desired",
+        "paddle_operator.engines",
+    ),
 }
 SURPRISES = {"now", "today", "utcnow", "open", "input", "print", "eval", "exec", "__import__"}
 

@@ -13,7 +13,7 @@ from localkube.images import archive, build, load
 from localkube.kubectl import Kubectl
 from localkube.paths import Home
 from localkube.progress import Progress
-from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 from quickstart.stage import SYSTEM, Stage
 from quickstart.steps import perform
 

@@ -13,16 +13,21 @@ from paddle_operator.api.formats import (
     DirectoryName,
     Label,
     Location,
+    PlainName,
+    PlainPath,
     Quantity,
     service_name,
 )
 from paddle_operator.api.juicefs import JuiceFSMountOptions
 from paddle_operator.api.meta import Condition, Record, Timestamp
 from paddle_operator.api.references import SecretReference
+from paddle_operator.api.sampleset import LONGEST_NAME as LONGEST_SAMPLESET
 from paddle_operator.api.sampleset import MediumType
 
 # Fluid installs a Helm release of this name.
 LONGEST_NAME = 53
+# "cache-JOB-12345" is the name of a cache that the job does not name.
+LONGEST_NAME_WITH_OWN_CACHE = LONGEST_NAME - len("cache--12345")
 
 
 class CacheBackendStatusWord(StrEnum):
@@ -34,6 +39,54 @@ class CacheBackendStatusWord(StrEnum):
     CACHE_FAILED = "CacheFailed"
 
 
+class OnCacheFailure(StrEnum):
+    """What a job does when its cache has failed; without a word it waits for it to recover."""
+
+    FAIL = "Fail"
+    RUN_WITHOUT = "RunWithout"
+
+
+class CachePlacement(StrEnum):
+    """Whether the workers of another Fluid cache may be on the same node."""
+
+    EXCLUSIVE = "Exclusive"
+    SHARED = "Shared"
+
+
+class WaitFor(StrEnum):
+    """When a cache that preloads its data is ready."""
+
+    BOUND = "Bound"
+    LOADED = "Loaded"
+
+
+class SecretKey(Record, frozen=True):
+    """A value in a Secret."""
+
+    name: Annotated[PlainName, doc("The Secret's name.")]
+    key: Annotated[str, doc("The key in it.", minLength=1, maxLength=253)]
+
+
+class SecretValue(Record, frozen=True):
+    """Where a value comes from."""
+
+    secret_key_ref: Annotated[SecretKey, doc("A Secret of the cache's namespace.")]
+
+
+class SourceSecret(Record, frozen=True):
+    """The Secret of a source, whose name and namespace each fall back to the volume's."""
+
+    name: Annotated[PlainName | None, doc("The Secret's name; that of juicefs.secretRef if left out.")] = None
+    namespace: Annotated[PlainName | None, doc("Its namespace; that of juicefs.secretRef if left out.")] = None
+
+
+class EncryptOption(Record, frozen=True):
+    """An option of a Fluid mount whose value is in a Secret."""
+
+    name: Annotated[str, doc("The option's name.", minLength=1, maxLength=253)]
+    value_from: Annotated[SecretValue, doc("Its value.")]
+
+
 class DataSource(Record, frozen=True):
     """Remote data, and the directory that it appears in."""
 
@@ -41,6 +94,16 @@ class DataSource(Record, frozen=True):
         Location, doc("Where it is, as the engine writes it: s3://…, hdfs://…, pvc://…, local://….", minLength=5)
     ]
     sub_dir_name: Annotated[DirectoryName | None, doc("The directory below mountPath that it appears in.")] = None
+    options: Annotated[dict[str, str], doc("Fluid: options of the mount.", maxProperties=64)] = msgspec.field(
+        default_factory=dict
+    )
+    encrypt_options: Annotated[
+        tuple[EncryptOption, ...], doc("Fluid: options of the mount in Secrets.", maxItems=16)
+    ] = ()
+    secret_ref: Annotated[
+        SourceSecret | None,
+        doc("JuiceFS: the Secret with access-key and secret-key of this source; that of the volume if left out."),
+    ] = None
 
 
 class Dataset(Record, frozen=True):
@@ -80,10 +143,22 @@ class AlluxioRuntime(Record, frozen=True):
     ] = ()
 
 
+class JuiceFSRuntime(AlluxioRuntime, frozen=True):
+    """JuiceFS' workers, as Fluid runs them."""
+
+
 class Fluid(Record, frozen=True):
     """Fluid, which must be installed in the cluster."""
 
-    alluxio_runtime: Annotated[AlluxioRuntime, doc("Cache with Alluxio.")]
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "has(self.alluxioRuntime) != has(self.juicefsRuntime)",
+            "fluid must have exactly one runtime: alluxioRuntime or juicefsRuntime",
+        ),
+    )
+
+    alluxio_runtime: Annotated[AlluxioRuntime | None, doc("Cache with Alluxio.")] = None
+    juicefs_runtime: Annotated[JuiceFSRuntime | None, doc("Cache with JuiceFS, run by Fluid.")] = None
 
 
 class JuiceFS(Record, frozen=True):
@@ -111,13 +186,33 @@ class CacheEngine(Record, frozen=True):
     juicefs: Annotated[JuiceFS | None, doc("Cache with JuiceFS, as a SampleSet does.")] = None
 
 
+class Preload(Record, frozen=True):
+    """What is brought into the cache before anybody reads it. JuiceFS, our own engine, always brings in all."""
+
+    paths: Annotated[tuple[PlainPath, ...], doc("Directories of the data; all of it if left out.", maxItems=64)] = ()
+    load_metadata: Annotated[bool | None, doc("Look first for what is new in the data's place.")] = None
+    wait_for: Annotated[
+        WaitFor | None, doc("The cache is ready when it is Bound (the default), or only when the data is Loaded.")
+    ] = None
+
+
 class CacheOptions(Record, frozen=True):
     """How the cache is kept."""
 
     idle_time: Annotated[
         int | None,
-        doc("Delete the cache after so many seconds without a job that uses it; 0 or left out: never.", minimum=0),
+        doc(
+            "Delete the cache after so many seconds without a job that uses it, below 0 at once; 0 or left out: never."
+        ),
     ] = None
+    timeout_seconds: Annotated[
+        int | None,
+        doc("CacheFailed if it is not ready after so many seconds; if left out it may take any time.", minimum=1),
+    ] = None
+    placement: Annotated[
+        CachePlacement | None, doc("Fluid: whether workers of other caches may be on the same node (Shared).")
+    ] = None
+    preload: Annotated[Preload | None, doc("Bring the data into the cache before anybody reads it.")] = None
 
 
 class CacheBackendSpec(Record, frozen=True):
@@ -135,6 +230,42 @@ class CacheBackendSpec(Record, frozen=True):
     dataset: Annotated[Dataset | None, doc("The data to cache.")] = None
     cache_engine: Annotated[CacheEngine | None, doc("What caches it.")] = None
     options: Annotated[CacheOptions | None, doc("How the cache is kept.")] = None
+    on_cache_failure: Annotated[
+        OnCacheFailure | None,
+        doc("In a job: when the cache has failed, Fail the job or RunWithout it; if left out, wait for it to recover."),
+    ] = None
+
+
+def cache_rules() -> tuple[Rule, ...]:
+    """Give what is asked of a job's cacheBackend."""
+    return (
+        Rule(unchanged("cacheBackend"), "cacheBackend cannot change: delete the job and create it anew"),
+        Rule(
+            "!has(self.cacheBackend) || has(self.cacheBackend.mountPath)",
+            "cacheBackend needs mountPath: the directory of the data in every container",
+        ),
+        Rule(
+            "!has(self.cacheBackend) || has(self.cacheBackend.name) || has(self.cacheBackend.cacheEngine)",
+            "cacheBackend needs the name of a CacheBackend, or dataset and cacheEngine to create one",
+        ),
+    )
+
+
+def own_cache_rule() -> Rule:
+    return Rule(
+        "!has(self.spec.cacheBackend) || has(self.spec.cacheBackend.name)"
+        f" || self.metadata.name.size() <= {LONGEST_NAME_WITH_OWN_CACHE}",
+        f"metadata.name must have at most {LONGEST_NAME_WITH_OWN_CACHE} characters, or cacheBackend a name:"
+        " the cache is named after the job",
+    )
+
+
+class CacheUser(Record, frozen=True):
+    """A job that uses a cache."""
+
+    kind: Annotated[str, doc("The job's kind.")]
+    name: Annotated[str, doc("Its name.")]
+    uid: Annotated[str, doc("Its uid.")] = ""
 
 
 class CacheBackendStatus(Record, frozen=True):
@@ -143,8 +274,9 @@ class CacheBackendStatus(Record, frozen=True):
     job_name: Annotated[str, doc("The job that it was created for.")] = ""
     cache_engine: Annotated[str, doc("The engine: fluid or juicefs.")] = ""
     cache_status: Annotated[str, doc("Where it stands: CacheCreating, PVCCreating, PVCCreated or CacheFailed.")] = ""
-    used_by: Annotated[tuple[str, ...], doc("Jobs that use it now.")] = ()
-    used_num: Annotated[int, doc("How many they are.")] = 0
+    used_by: Annotated[tuple[str, ...], doc("Jobs that use it now, by name.")] = ()
+    used_num: Annotated[int, doc("How many they are.", default=0)] = msgspec.field(default_factory=lambda: 0)
+    users: Annotated[tuple[CacheUser, ...], doc("The same jobs; of very many only the first 1000.")] = ()
     last_used_time: Annotated[Timestamp | None, doc("Since when nobody uses it.")] = None
     total_bytes: Annotated[int | None, doc("The size of the data.")] = None
     cached_bytes: Annotated[int | None, doc("How much of it is cached.")] = None
@@ -175,6 +307,12 @@ class CacheBackend(Kind, frozen=True):
         ),
         rules=(
             *service_name(LONGEST_NAME),
+            Rule(
+                "!has(self.spec.cacheEngine) || !has(self.spec.cacheEngine.juicefs)"
+                f" || self.metadata.name.size() <= {LONGEST_SAMPLESET}",
+                f"metadata.name must have at most {LONGEST_SAMPLESET} characters with the engine juicefs:"
+                " a SampleSet has the same name",
+            ),
             Rule(
                 "!has(oldSelf.status) || !has(oldSelf.status.cacheStatus) || oldSelf.status.cacheStatus != 'PVCCreated'"
                 f" || ({unchanged('spec.dataset')})",

@@ -29,6 +29,9 @@ ObjectName = Annotated[
         253,
     ),
 ]
+# Deep inside of lists a rule costs the API server more than it takes: these speak in patterns alone.
+PlainName = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 253, "pattern": rf"^{LABEL}(\.{LABEL})*$"})]
+PlainPath = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 1024, "pattern": rf"^(/{PART})+/?$"})]
 PortName = Annotated[
     str,
     shape("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "a port's name has at most 15 lower-case letters, digits and dashes", 15),
@@ -68,6 +71,15 @@ DataUri = Annotated[
     shape(
         rf"^({SCHEMES})://.+$",
         "must be SCHEME://BUCKET.ENDPOINT/PREFIX with a scheme that JuiceFS knows, such as s3, bos, hdfs or file",
+        1024,
+    ),
+]
+# What the servers of a SampleSet can copy from besides: a directory of their node, and another claim.
+SourceUri = Annotated[
+    str,
+    shape(
+        rf"^(({SCHEMES}|pvc)://.+|local://(/{PART})+/?)$",
+        "must be SCHEME://BUCKET.ENDPOINT/PREFIX with a scheme that JuiceFS knows, local:///DIRECTORY or pvc://CLAIM",
         1024,
     ),
 ]

@@ -42,6 +42,12 @@ def controller_of(manifest: Manifest) -> Manifest | None:
     return next((owner for owner in owners if owner.get("controller")), None)
 
 
+def owners_of(manifest: Manifest) -> frozenset[str]:
+    """Give the uids of all that this object goes away with."""
+    owners: list[Manifest] = manifest["metadata"].get("ownerReferences") or []
+    return frozenset(str(owner.get("uid")) for owner in owners)
+
+
 def is_complete(manifest: object) -> bool:
     """Tell whether this has what every stored object has: a name and a place to be addressed by."""
     metadata = manifest.get("metadata") if isinstance(manifest, dict) else None

@@ -36,6 +36,8 @@ LABEL_SAMPLESET = "batch.paddlepaddle.org/sampleset"
 LABEL_SAMPLESET_NAMESPACE = "batch.paddlepaddle.org/sampleset-namespace"
 LABEL_SAMPLESET_UID = "batch.paddlepaddle.org/sampleset-uid"
 ANNOTATION_SECRET_VERSION = "batch.paddlepaddle.org/secret-version"  # noqa: S105  # a word, not a secret
+LABEL_SAMPLEJOB = "batch.paddlepaddle.org/samplejob"
+ANNOTATION_SCHEDULED = "batch.paddlepaddle.org/scheduled"
 STORAGE_CLASS = "paddle-operator"
 CSI_DRIVER = "csi.juicefs.com"
 
@@ -56,6 +58,12 @@ ANNOTATION_ELASTIC = "kubedl.io/enable-elastic-training"
 # The cache in a job's pods.
 VOLUME_CACHE = "cachevolume"
 ENV_CACHE_NAME = "KUBEDL_CACHE_NAME"
+# Says on a cache which job came last to use it: whoever is about to delete the cache then does not.
+ANNOTATION_CACHE_CLAIM = "cache.kubedl.io/claimed-by"
+
+# What Fluid writes on what it makes.
+FLUID_CREATED_BY = "fluid"
+LABEL_FLUID_DATASET = "fluid.io/dataset-id"
 
 # Finalizers, also those that the original operators left on their objects.
 FINALIZER_PADDLEJOB = "finalizers.paddlepaddle.org"
@@ -71,9 +79,11 @@ CONDITION_RESTARTING = "Restarting"
 CONDITION_SUCCEEDED = "Succeeded"
 CONDITION_FAILED = "Failed"
 CONDITION_DATA_READY = "DataReady"
+CONDITION_CACHE_READY = "CacheReady"
 CONDITION_SYNCED = "Synced"
 CONDITION_WARM = "Warm"
 CONDITION_IN_USE = "InUse"
+CONDITION_SCHEDULED = "Scheduled"
 
 # Reasons of training jobs' conditions.
 REASON_JOB_CREATED = "JobCreated"
@@ -108,6 +118,20 @@ REASON_READY = "Ready"
 REASON_IN_USE = "InUse"
 REASON_UNUSED = "Unused"
 
+# Reasons of a SampleJob's conditions and events; those of its turns are made by `samplejob_reason`.
+REASON_SAMPLESET_NOT_EXIST = "ErrorSampleSetNotExist"
+REASON_WAITING_FOR_SAMPLESET = "WaitingForSampleSet"
+REASON_IN_QUEUE = "InQueue"
+REASON_GIVEN = "GivenToServers"
+REASON_RUNNING = "Running"
+REASON_RETRYING = "Retrying"
+REASON_TERMINATED = "Terminated"
+REASON_SCHEDULED = "Scheduled"
+REASON_UNKNOWN_TIME_ZONE = "UnknownTimeZone"
+REASON_RUN_STARTED = "SuccessfulCreate"
+REASON_RUN_MISSED = "MissSchedule"
+REASON_RUN_STILL_ACTIVE = "JobAlreadyActive"
+
 # Reasons of a PaddleJob's conditions and events.
 REASON_SUSPENDED = "Suspended"
 REASON_RESTARTING = "Restarting"
@@ -131,7 +155,21 @@ REASON_NO_GANGS = "NoGangScheduling"
 REASON_NO_ETCD = "NoEtcdServer"
 REASON_TOO_LARGE = "TooLarge"
 
+# Reasons of a CacheBackend's conditions and events, and of jobs that wait for one.
+REASON_NO_ENGINE = "EngineMissing"
+REASON_ENGINE_FAILED = "EngineFailed"
+REASON_WAITING_FOR_ENGINE = "WaitingForEngine"
+REASON_CREATING = "Creating"
+REASON_CACHE_TIMEOUT = "CacheTimeout"
+REASON_CACHE_READY = "CacheReady"
+REASON_WAITING_FOR_CACHE = "WaitingForCache"
+REASON_CACHE_FAILED = "CacheFailed"
+REASON_CACHE_CONFLICT = "CacheConflict"
+REASON_RUNS_WITHOUT_CACHE = "RunsWithoutCache"
+
 # Reasons of any kind's conditions.
+REASON_FORBIDDEN = "Forbidden"
+REASON_NAME_TAKEN = "NameTaken"
 REASON_INVALID = "Invalid"
 REASON_NOT_OURS = "NotOurs"
 
@@ -153,3 +191,9 @@ def sampleset_finalizer(sampleset: str) -> str:
 
 def samplejob_finalizer(samplejob: str) -> str:
     return FINALIZER_SAMPLEJOB_PREFIX + samplejob
+
+
+def samplejob_reason(turn: str, type_: str) -> str:
+    """Give the original operator's word for a turn of a job: CreateSyncJobSuccessfully, ErrorDoSyncJob."""
+    job = f"{type_.capitalize()}Job"
+    return {"created": f"Create{job}Successfully", "done": f"Do{job}Successfully", "failed": f"ErrorDo{job}"}[turn]

@@ -5,12 +5,13 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
+from paddle_operator.api.cachebackend import CacheBackendSpec, cache_rules, own_cache_rule
 from paddle_operator.api.definition import AGE, Column, Definition, Kind
 from paddle_operator.api.fields import Rule, doc, unchanged
-from paddle_operator.api.formats import AbsolutePath, Label, QuantityOrNumber, service_name
+from paddle_operator.api.formats import QuantityOrNumber, service_name
 from paddle_operator.api.meta import Condition, Record, Timestamp
 from paddle_operator.api.podtemplate import PodTemplate
-from paddle_operator.api.references import ObjectReference
+from paddle_operator.api.references import ObjectReference, SampleSetReference
 
 # "JOB-worker-9999" is the name of a pod and of its service, which have at most 63 characters.
 LONGEST_NAME = 51
@@ -66,13 +67,6 @@ class PaddleJobMode(StrEnum):
     SINGLE = "Single"
 
 
-class Placement(StrEnum):
-    """Whether a worker must run where its part of the data is cached."""
-
-    REQUIRED = "Required"
-    PREFERRED = "Preferred"
-
-
 class ElasticStatus(StrEnum):
     """What a change of the number of workers has come to."""
 
@@ -94,27 +88,6 @@ class PaddleSchedulingPolicy(Record, frozen=True):
             "Resources that must be free at once; the sum of what the pods request if left out.",
         ),
     ] = msgspec.field(default_factory=dict)
-
-
-class SampleSetReference(Record, frozen=True):
-    """The SampleSet that a job trains on, and where its pods see it."""
-
-    name: Annotated[Label, doc("The SampleSet's name; it must be in the job's namespace.", minLength=1)]
-    mount_path: Annotated[AbsolutePath, doc("The directory of the data in the containers of every pod.")]
-    namespace: Annotated[
-        Label | None, doc("The SampleSet's namespace; only the job's own can work, as pods mount claims of their own.")
-    ] = None
-    placement: Annotated[
-        Placement | None,
-        doc(
-            "Whether worker i must run on the node that caches partition i (Required, the default), or does so only"
-            " if there is room (Preferred)."
-        ),
-    ] = None
-    timeout_seconds: Annotated[
-        int | None,
-        doc("Fail the job if the SampleSet is not ready after so many seconds; wait for ever if left out.", minimum=1),
-    ] = None
 
 
 class Role(Record, frozen=True):
@@ -154,6 +127,7 @@ class PaddleJobSpec(Record, frozen=True):
         ),
         Rule(unchanged("intranet"), "intranet cannot change: delete the job and create it anew"),
         Rule(unchanged("sampleSetRef"), "sampleSetRef cannot change: delete the job and create it anew"),
+        *cache_rules(),
         Rule(
             "has(self.elastic) == has(oldSelf.elastic)",
             "a job cannot become elastic, or stop being it: delete the job and create it anew",
@@ -182,6 +156,7 @@ class PaddleJobSpec(Record, frozen=True):
         doc("Gloo in parameter server mode: 0 off, 1 for workers, 2 for workers and servers.", minimum=0, maximum=2),
     ] = None
     sample_set_ref: Annotated[SampleSetReference | None, doc("The cached data set that the job trains on.")] = None
+    cache_backend: Annotated[CacheBackendSpec | None, doc("The cached data that the job trains on.")] = None
     ps: Annotated[Role | None, doc("The parameter servers. With them, the job's mode is PS.")] = None
     worker: Annotated[Role | None, doc("The workers. More than one and no ps: the job's mode is Collective.")] = None
     heter: Annotated[Role | None, doc("Workers on other hardware, in parameter server mode.")] = None
@@ -229,6 +204,7 @@ class PaddleJobStatus(Record, frozen=True):
     completion_time: Annotated[Timestamp | None, doc("When the job was first seen completed or failed.")] = None
     restarts: Annotated[int, doc("How often the job was started anew after a pod failed.")] = 0
     revision: Annotated[str, doc("What its pods were made from; a hash.")] = ""
+    cache_backend_name: Annotated[str, doc("The CacheBackend that it uses.")] = ""
     observed_generation: Annotated[int, doc("The generation of the spec that this status is about.")] = 0
     conditions: Annotated[
         tuple[Condition, ...],
@@ -248,7 +224,7 @@ class PaddleJob(Kind, frozen=True):
         kind="PaddleJob",
         columns=(Column("Status", ".status.phase"), Column("Mode", ".status.mode"), AGE),
         short_names=("pdj",),
-        rules=service_name(LONGEST_NAME),
+        rules=(*service_name(LONGEST_NAME), own_cache_rule()),
     )
 
     spec: Annotated[PaddleJobSpec, doc("The job that is wanted.")]

@@ -12,8 +12,9 @@ from paddle_operator.api.juicefs import SyncOptions
 from paddle_operator.api.meta import Condition, Record, Timestamp
 from paddle_operator.api.references import ObjectReference, SecretReference
 
-# A run of a schedule is named "JOB-<minute>", and stays a label's value.
+# With what is put before it, a finalizer's name; a run of a schedule is named "JOB-<minute>", of 8 digits.
 LONGEST_NAME = 52
+LONGEST_NAME_OF_SCHEDULE = 43
 
 
 class SampleJobType(StrEnum):
@@ -30,6 +31,7 @@ class WarmupStrategy(StrEnum):
 
     RANDOM = "random"
     SEQUENCE = "sequence"
+    SAMPLER = "sampler"
 
 
 class ConcurrencyPolicy(StrEnum):
@@ -56,8 +58,24 @@ class SampleSetName(Record, frozen=True):
     name: Annotated[Label, doc("The SampleSet's name.", minLength=1)]
 
 
+class SamplerOptions(Record, frozen=True):
+    """How a training reads: as the arguments of Paddle's DistributedBatchSampler, whose rank i is partition i."""
+
+    batch_size: Annotated[int, doc("Samples in a batch of one rank.", minimum=1, maximum=1 << 30)] = 1
+    shuffle: Annotated[bool, doc("Whether the samples are shuffled, anew for each epoch.")] = False
+    drop_last: Annotated[bool, doc("Whether a last batch that is not full is left out.")] = False
+    epoch: Annotated[int, doc("The epoch to warm up for; Paddle shuffles by it.", minimum=0, maximum=(1 << 32) - 1)] = 0
+
+
 class WarmupOptions(Record, frozen=True):
     """What to bring into the nodes' caches, and how."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "has(self.sampler) == (has(self.strategyName) && self.strategyName == 'sampler')",
+            "strategyName: sampler needs sampler, with batchSize and so on; and sampler is for that strategy alone",
+        ),
+    )
 
     paths: Annotated[
         tuple[DataPath, ...], doc("Paths in the data set; all of it if left out.", minItems=1, maxItems=256)
@@ -66,7 +84,11 @@ class WarmupOptions(Record, frozen=True):
     strategy_name: Annotated[WarmupStrategy, doc("How files are spread over the partitions.", default="sequence")] = (
         msgspec.field(default_factory=lambda: WarmupStrategy.SEQUENCE)
     )
-    file: Annotated[DataPath | None, doc("A file of the data set that lists what to warm up.")] = None
+    sampler: Annotated[SamplerOptions | None, doc("How the training reads, for the strategy sampler.")] = None
+    file: Annotated[
+        DataPath | None,
+        doc("A file of the data set that lists what to warm up, a path on each line; paths are ignored then."),
+    ] = None
     threads: Annotated[int | None, doc("Reads at once on each node (50).", minimum=0, maximum=10000)] = None
 
 
@@ -134,7 +156,10 @@ class SampleJobSpec(Record, frozen=True):
     schedule: Annotated[
         CronSchedule | None, doc("Do it again and again, by this cron schedule: minute hour day month weekday.")
     ] = None
-    time_zone: Annotated[TimeZone | None, doc("The schedule's time zone; the manager's if left out.")] = None
+    time_zone: Annotated[
+        TimeZone | None,
+        doc("The schedule's time zone; the manager's, which is UTC unless its TZ says otherwise, if left out."),
+    ] = None
     suspend: Annotated[bool | None, doc("Start no more runs until this is false again.")] = None
     concurrency_policy: Annotated[
         ConcurrencyPolicy | None,
@@ -148,6 +173,9 @@ class SampleJobSpec(Record, frozen=True):
     successful_jobs_history_limit: Annotated[int | None, doc("Runs that succeeded to keep (3).", minimum=0)] = None
     failed_jobs_history_limit: Annotated[int | None, doc("Runs that failed to keep (1).", minimum=0)] = None
     backoff_limit: Annotated[int | None, doc("How often to try again after a failure (0).", minimum=0)] = None
+    active_deadline_seconds: Annotated[
+        int | None, doc("Cancel the work so many seconds after it was begun; never if left out.", minimum=1)
+    ] = None
     ttl_seconds_after_finished: Annotated[
         int | None, doc("Delete the job so many seconds after its end; never if left out.", minimum=0)
     ] = None
@@ -166,11 +194,20 @@ class PartitionResult(Record, frozen=True):
     """What one partition's server says of its part of the work."""
 
     pod: Annotated[str, doc("The server's pod.")]
-    phase: Annotated[str, doc("Where its part stands.")] = ""
-    message: Annotated[str, doc("What went wrong.")] = ""
+    partition: Annotated[int, doc("The partition's number, from 0 on.")] = 0
+    phase: Annotated[str, doc("Where its part stands: Queued, Running, Succeeded, Failed or Lost.")] = ""
+    message: Annotated[str, doc("What went wrong, or what there is to know.")] = ""
     done_files: Annotated[int | None, doc("Files done so far.")] = None
-    total_files: Annotated[int | None, doc("Files to do.")] = None
+    total_files: Annotated[int | None, doc("Files to do; 0 if it is not known.")] = None
     done_bytes: Annotated[int | None, doc("Bytes done so far.")] = None
+    total_bytes: Annotated[int | None, doc("Bytes to do; 0 if it is not known.")] = None
+    bytes_per_second: Annotated[int | None, doc("How quickly it was going when it was last heard.")] = None
+    seconds_left: Annotated[int | None, doc("How long the rest takes at that rate.")] = None
+    expected_blocks: Annotated[int | None, doc("Blocks that must be in the cache after a warm-up.")] = None
+    present_blocks: Annotated[int | None, doc("Blocks that were there.")] = None
+    missing_files: Annotated[int | None, doc("Files of which some were not.")] = None
+    missing: Annotated[tuple[str, ...], doc("The first of their names.")] = ()
+    away_since: Annotated[Timestamp | None, doc("Since when the server does not answer.")] = None
 
 
 class SampleJobStatus(Record, frozen=True):
@@ -180,7 +217,9 @@ class SampleJobStatus(Record, frozen=True):
     job_name: Annotated[str, doc("Its id on the servers.")] = ""
     start_time: Annotated[Timestamp | None, doc("When it was given to the servers.")] = None
     completion_time: Annotated[Timestamp | None, doc("When it ended.")] = None
+    progress: Annotated[str, doc("How much of it is done, for people.")] = ""
     retries: Annotated[int, doc("How often it was tried again.")] = 0
+    retry_time: Annotated[Timestamp | None, doc("When what failed is tried again.")] = None
     results: Annotated[tuple[PartitionResult, ...], doc("What each partition's server says.")] = ()
     cron_job_status: Annotated[CronJobStatus | None, doc("The runs of a job with a schedule.")] = None
     observed_generation: Annotated[int, doc("The generation of the spec that this status is about.")] = 0
@@ -204,10 +243,18 @@ class SampleJob(Kind, frozen=True):
             Column("PHASE", ".status.phase"),
             Column("TYPE", ".spec.type", priority=1),
             Column("SAMPLESET", ".spec.sampleSetRef.name", priority=1),
+            Column("PROGRESS", ".status.progress", priority=1),
             Column("SCHEDULE", ".spec.schedule", priority=1),
             Column("AGE", ".metadata.creationTimestamp", "date", priority=1),
         ),
-        rules=(short_name(LONGEST_NAME),),
+        rules=(
+            short_name(LONGEST_NAME),
+            Rule(
+                f"!has(self.spec.schedule) || self.metadata.name.size() <= {LONGEST_NAME_OF_SCHEDULE}",
+                f"metadata.name must have at most {LONGEST_NAME_OF_SCHEDULE} characters:"
+                " the names of a schedule's runs are longer",
+            ),
+        ),
     )
 
     spec: Annotated[SampleJobSpec, doc("The work that is wanted.")]

@@ -7,7 +7,7 @@ import msgspec
 
 from paddle_operator.api.definition import Column, Definition, Kind
 from paddle_operator.api.fields import Rule, doc, unchanged
-from paddle_operator.api.formats import CacheDirectories, DataPath, DataUri, service_name
+from paddle_operator.api.formats import CacheDirectories, DataPath, SourceUri, service_name
 from paddle_operator.api.juicefs import JuiceFSMountOptions
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Condition, Record
@@ -47,7 +47,12 @@ class Source(Record, frozen=True):
     """Remote data to copy into the data set."""
 
     uri: Annotated[
-        DataUri, doc("Where it is: SCHEME://BUCKET[.ENDPOINT][/PREFIX], as JuiceFS writes it.", minLength=10)
+        SourceUri,
+        doc(
+            "Where it is: SCHEME://BUCKET[.ENDPOINT][/PREFIX] as JuiceFS writes it, local:///DIRECTORY of the nodes"
+            " that cache, or pvc://CLAIM[/DIRECTORY].",
+            minLength=10,
+        ),
     ]
     secret_ref: Annotated[
         PartialSecretReference | None,

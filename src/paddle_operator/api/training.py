@@ -5,21 +5,20 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from paddle_operator.api.cachebackend import CacheBackendSpec
+from paddle_operator.api.cachebackend import CacheBackendSpec, cache_rules, own_cache_rule
 from paddle_operator.api.definition import AGE, Column, Definition, Kind
 from paddle_operator.api.fields import Rule, doc, unchanged
 from paddle_operator.api.formats import CronSchedule, service_name
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Condition, Record, Timestamp
 from paddle_operator.api.podtemplate import PodTemplate
+from paddle_operator.api.references import SampleSetReference
 from paddle_operator.api.samplejob import ConcurrencyPolicy
 
 GROUP = "training.kubedl.io"
 VERSION = "v1alpha1"
 # "JOB-evaluator-9999" is the name of a pod and of its service, which have at most 63 characters.
 LONGEST_NAME = 48
-# "cache-JOB-12345" is the name of a cache that the job does not name, which Helm wants no longer than 53.
-LONGEST_NAME_WITH_OWN_CACHE = 41
 
 
 class TrainingCleanPodPolicy(StrEnum):
@@ -105,15 +104,8 @@ class TrainingJobSpec(Record, frozen=True):
     """What jobs of every framework have."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(unchanged("cacheBackend"), "cacheBackend cannot change: delete the job and create it anew"),
-        Rule(
-            "!has(self.cacheBackend) || has(self.cacheBackend.mountPath)",
-            "cacheBackend needs mountPath: the directory of the data in every container",
-        ),
-        Rule(
-            "!has(self.cacheBackend) || has(self.cacheBackend.name) || has(self.cacheBackend.cacheEngine)",
-            "cacheBackend needs the name of a CacheBackend, or dataset and cacheEngine to create one",
-        ),
+        *cache_rules(),
+        Rule(unchanged("sampleSetRef"), "sampleSetRef cannot change: delete the job and create it anew"),
     )
 
     clean_pod_policy: Annotated[
@@ -130,6 +122,7 @@ class TrainingJobSpec(Record, frozen=True):
     cron_policy: Annotated[CronPolicy | None, doc("Run the job again and again.")] = None
     model_version: Annotated[ModelVersion | None, doc("The model that the job makes.")] = None
     cache_backend: Annotated[CacheBackendSpec | None, doc("The cached data that the job trains on.")] = None
+    sample_set_ref: Annotated[SampleSetReference | None, doc("The cached data set that the job trains on.")] = None
 
 
 def replica_types(*names: str) -> tuple[Rule, Rule]:
@@ -181,6 +174,9 @@ class ReplicaStatus(Record, frozen=True):
     succeeded: Annotated[int, doc("Pods that ended well.")] = 0
     failed: Annotated[int, doc("Pods that failed.")] = 0
     evicted: Annotated[int, doc("Pods that were evicted.")] = 0
+    completed: Annotated[
+        str, doc("The numbers of the pods that ended well, such as 0-3,7: they are not run again, even if deleted.")
+    ] = ""
 
 
 class TrainingJobStatus(Record, frozen=True):
@@ -192,6 +188,9 @@ class TrainingJobStatus(Record, frozen=True):
     )
     start_time: Annotated[Timestamp | None, doc("When the job was started.")] = None
     completion_time: Annotated[Timestamp | None, doc("When the job ended.")] = None
+    restarts: Annotated[int, doc("How often pods were made anew after they failed.")] = 0
+    restarting: Annotated[tuple[str, ...], doc("The uids of failed pods that are counted in restarts already.")] = ()
+    revision: Annotated[str, doc("What its pods were made from; a hash.")] = ""
     last_reconcile_time: Annotated[Timestamp | None, doc("When the job was last looked at.")] = None
     model_version_name: Annotated[str, doc("The ModelVersion that it made.")] = ""
     cache_backend_name: Annotated[str, doc("The CacheBackend that it uses.")] = ""
@@ -213,12 +212,7 @@ def training_kind(kind: str) -> Definition:
         ),
         rules=(
             *service_name(LONGEST_NAME),
-            Rule(
-                "!has(self.spec.cacheBackend) || has(self.spec.cacheBackend.name)"
-                f" || self.metadata.name.size() <= {LONGEST_NAME_WITH_OWN_CACHE}",
-                f"metadata.name must have at most {LONGEST_NAME_WITH_OWN_CACHE} characters, or cacheBackend a name:"
-                " the cache is named after the job",
-            ),
+            own_cache_rule(),
         ),
     )
 

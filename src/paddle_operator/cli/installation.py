@@ -7,10 +7,10 @@ from enum import StrEnum
 import click
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.controllers import access, paddlejob, sampleset
+from paddle_operator.controllers import access, cachebackend, paddlejob, samplejob, sampleset, trainingjob
 from paddle_operator.desired.installation import csi
 from paddle_operator.desired.installation.managers import NAMESPACE, Manager, Settings, namespace, objects
-from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE, Scheduling
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE, Scheduling
 
 IMAGE_HELP = "The image with this program and JuiceFS in it."
 PULL_POLICIES = ("IfNotPresent", "Always", "Never")
@@ -64,9 +64,23 @@ def controller_manager(scheduling: Scheduling = Scheduling.NONE, etcd_server: st
     return Manager(name, "controller-manager", paddlejob.NAME, rights, options)
 
 
-def sampleset_manager() -> Manager:
+def sampleset_manager(local_sources: str = "") -> Manager:
     name = "paddle-sampleset-manager"
-    return Manager(name, "sampleset-manager", sampleset.NAME, access.rights(sampleset.ACCESS, lease=name))
+    rights = access.rights(sampleset.ACCESS, lease=name)
+    return Manager(name, "sampleset-manager", sampleset.NAME, rights, (f"--local-sources={local_sources}",))
+
+
+def samplejob_manager() -> Manager:
+    name = "paddle-samplejob-manager"
+    return Manager(name, "samplejob-manager", samplejob.NAME, access.rights(samplejob.ACCESS, lease=name))
+
+
+def training_manager() -> Manager:
+    """Give the one of caches and of the jobs that came with them."""
+    name = "paddle-training-manager"
+    found = {cachebackend.NAME: cachebackend.ACCESS, **{job: trainingjob.access(job) for job in trainingjob.STRUCTS}}
+    rights = access.rights(access.merged(*found.values()), lease=name)
+    return Manager(name, "training-manager", ",".join(found), rights)
 
 
 def operator(settings: Settings, manager: Manager) -> list[Manifest]:
@@ -74,6 +88,12 @@ def operator(settings: Settings, manager: Manager) -> list[Manifest]:
     return [namespace(settings), *objects(manager, settings)]
 
 
-def extensions(settings: Settings, plugin: csi.Settings | None) -> list[Manifest]:
-    """Give the manager of SampleSets, for a namespace that is there; and the CSI plugin, where it is asked for."""
-    return [*objects(sampleset_manager(), settings), *(csi.objects(plugin) if plugin else ())]
+def extension_managers(local_sources: str = "") -> tuple[Manager, ...]:
+    return sampleset_manager(local_sources), samplejob_manager(), training_manager()
+
+
+def extensions(settings: Settings, plugin: csi.Settings | None, local_sources: str = "") -> list[Manifest]:
+    """Give all managers but that of PaddleJobs, for a namespace that is there; the CSI plugin if asked for."""
+    managers = extension_managers(local_sources)
+    made = [manifest for manager in managers for manifest in objects(manager, settings)]
+    return [*made, *(csi.objects(plugin) if plugin else ())]

@@ -15,10 +15,11 @@ from paddle_operator.cli.training import training_options
 from paddle_operator.control import health
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.lease import LeadershipLostError
-from paddle_operator.control.manager import Election, Manager, Settings, signals
-from paddle_operator.controllers import paddlejob, sampleset
+from paddle_operator.control.manager import Election, Manager, Settings, collect_rarely, signals
+from paddle_operator.controllers import cachebackend, paddlejob, samplejob, sampleset, trainingjob
 from paddle_operator.desired.paddlejob import snapshot as paddle
 from paddle_operator.desired.sampleset import snapshot as data
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 from paddle_operator.kube import config
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.errors import ConfigError
@@ -34,9 +35,22 @@ def address(_: click.Context, __: click.Parameter, value: str) -> health.Address
         raise click.BadParameter(str(error)) from error
 
 
-def controllers(training: paddle.Settings, runtime_image: str) -> dict[str, Controller]:
+def directories(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+    found = tuple(word.strip() for word in value.split(",") if word.strip())
+    if any(not word.startswith("/") or ".." in word.split("/") for word in found):
+        raise click.BadParameter(f"{value!r} are no absolute directories with commas between, such as /dataset,/mnt")
+    return found
+
+
+def controllers(training: paddle.Settings, sets: data.Settings) -> dict[str, Controller]:
     """Give all controllers that there are, by name."""
-    made = (paddlejob.controller(training), sampleset.controller(data.Settings(runtime_image)))
+    made = (
+        paddlejob.controller(training),
+        sampleset.controller(sets),
+        samplejob.controller(),
+        cachebackend.controller(),
+        *(trainingjob.controller(name, training.scheduling) for name in trainingjob.STRUCTS),
+    )
     return {found.name: found for found in made}
 
 
@@ -53,10 +67,16 @@ def controllers(training: paddle.Settings, runtime_image: str) -> dict[str, Cont
 @click.option(
     "--runtime-image",
     envvar=["RUNTIME_IMAGE", "PADDLE_OPERATOR_IMAGE"],
-    default=paddle.DEFAULT_IMAGE,
+    default=DEFAULT_IMAGE,
     show_default=True,
     show_envvar=True,
     help="Our own image, in which SampleSets' runtime servers run.",
+)
+@click.option(
+    "--local-sources",
+    callback=directories,
+    default="",
+    help="Directories of nodes, with commas between, below which data with local:// may lie; without any, nowhere.",
 )
 @training_options
 def manager(  # noqa: PLR0913 one parameter for each option people know from other managers
@@ -70,6 +90,7 @@ def manager(  # noqa: PLR0913 one parameter for each option people know from oth
     health_at: health.Address | None,
     training: paddle.Settings,
     runtime_image: str,
+    local_sources: tuple[str, ...],
     kubeconfig: str | None,
     verbose: bool,
 ) -> None:
@@ -77,10 +98,11 @@ def manager(  # noqa: PLR0913 one parameter for each option people know from oth
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
-    chosen = choose(names, controllers(training, runtime_image))
+    chosen = choose(names, controllers(training, data.Settings(runtime_image, local_sources)))
     try:
         reached = config.load(kubeconfig)
         election = Election(Key(lease_namespace or reached.namespace, lease_name), identity()) if leader_elect else None
+        collect_rarely()
         asyncio.run(run(reached, chosen, Settings(ANNOTATION_APPLIED, namespace, election, metrics_at, health_at)))
     except* (ConfigError, LeadershipLostError, OSError) as group:
         failed = "; ".join(words(group))

@@ -8,12 +8,12 @@ from paddle_operator.api.names import MANAGER
 from paddle_operator.cli import chart, installation
 from paddle_operator.cli.installation import IMAGE_HELP, Driver, installation_options
 from paddle_operator.cli.listing import text
-from paddle_operator.cli.manager import ALL, choose
-from paddle_operator.controllers import access, paddlejob, sampleset
+from paddle_operator.cli.manager import ALL, choose, directories
+from paddle_operator.controllers import access, cachebackend, paddlejob, samplejob, sampleset, trainingjob
 from paddle_operator.desired.installation import csi
 from paddle_operator.desired.installation.account import account
 from paddle_operator.desired.installation.managers import NAMESPACE, Settings
-from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE, Scheduling
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE, Scheduling
 
 VERSIONS = {"v1": crd.v1, "v1beta1": crd.v1beta1}
 SCHEDULING = click.option(
@@ -58,7 +58,13 @@ def rbac(namespace: str, names: str, scheduling: str) -> None:
 
 def accesses(scheduling: Scheduling) -> dict[str, tuple[access.Access, ...]]:
     """Give what each controller does in a cluster, by its name."""
-    return {paddlejob.NAME: paddlejob.access(scheduling), sampleset.NAME: sampleset.ACCESS}
+    return {
+        paddlejob.NAME: paddlejob.access(scheduling),
+        sampleset.NAME: sampleset.ACCESS,
+        samplejob.NAME: samplejob.ACCESS,
+        cachebackend.NAME: cachebackend.ACCESS,
+        **{name: trainingjob.access(name, scheduling) for name in trainingjob.STRUCTS},
+    }
 
 
 @manifests.command("operator")
@@ -80,12 +86,15 @@ def operator(settings: Settings, scheduling: str, etcd_server: str) -> None:
     show_default=True,
     help="Who mounts JuiceFS: our plugin, or the official driver, of which nothing is printed.",
 )
+@click.option("--local-sources", callback=directories, default="", help="As the manager's option: for local://.")
 @KUBELET_DIR
 @INJECT
-def extensions(settings: Settings, driver: str, kubelet_dir: str, *, inject: bool) -> None:
-    """Print the manager of SampleSets, and the CSI node plugin: deploy/extensions/controllers.yaml."""
+def extensions(
+    settings: Settings, driver: str, local_sources: tuple[str, ...], kubelet_dir: str, *, inject: bool
+) -> None:
+    """Print all managers but that of PaddleJobs, and the CSI node plugin: deploy/extensions/controllers.yaml."""
     plugin = csi.Settings(settings.image, settings.namespace, kubelet_dir, inject, settings.pull_policy)
-    show(installation.extensions(settings, plugin if driver == Driver.OURS else None))
+    show(installation.extensions(settings, plugin if driver == Driver.OURS else None, ",".join(local_sources)))
 
 
 @manifests.command("csi")

@@ -25,7 +25,13 @@ DIRECTORY = click.Path(path_type=Path, file_okay=False)
 @click.option("--cache-dirs", multiple=True, type=DIRECTORY, help="A directory of its cache; may be given again.")
 @click.option("--token-file", required=True, type=click.Path(path_type=Path), help="Whoever has its content may order.")
 @click.option("--spool", required=True, type=DIRECTORY, help="Where orders are kept; it must outlive a restart.")
-@click.option("--source-dirs", multiple=True, type=DIRECTORY, help="A directory that may be copied from, by file://.")
+@click.option(
+    "--source-dirs",
+    multiple=True,
+    type=DIRECTORY,
+    envvar="RUNTIME_SOURCE_DIRS",
+    help="A directory that may be copied from, by file:// (also RUNTIME_SOURCE_DIRS).",
+)
 @click.option("--host", default=None, help="The address to listen on; without it, all.")
 @click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="The port to listen on.")
 @click.option("--log-level", default="info", show_default=True, type=click.Choice(LEVELS), help="How much to say.")

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import click
 
 from paddle_operator.desired.paddlejob.hostport import HIGHEST, LOWEST
-from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE, PortRange, Scheduling, Settings
+from paddle_operator.desired.paddlejob.snapshot import PortRange, Settings
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE, Scheduling
 
 
 def port_range(_: click.Context, __: click.Parameter, value: str) -> PortRange:

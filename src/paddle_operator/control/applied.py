@@ -10,6 +10,7 @@ from paddle_operator.api.manifest import Key, Manifest, annotations_of, key_of, 
 from paddle_operator.kube.request import Kind
 
 MOST_REMEMBERED = 10_000
+OWNERS = "ownerReferences"
 
 
 class Sent(NamedTuple):
@@ -68,9 +69,17 @@ def digest_of(manifest: Manifest) -> str:
 
 
 def covers(observed: object, wanted: object) -> bool:
-    """Tell whether all that is wanted is there; fields that others set do not matter, list items do."""
+    """Tell whether all that is wanted is there; fields that others set do not matter, list items do, but for owners."""
     if isinstance(wanted, dict):
-        return isinstance(observed, dict) and all(covers(observed.get(name), value) for name, value in wanted.items())
+        return isinstance(observed, dict) and all(
+            (_has_owners if name == OWNERS else covers)(observed.get(name), value) for name, value in wanted.items()
+        )
     if isinstance(wanted, list):
         return isinstance(observed, list) and len(observed) == len(wanted) and all(map(covers, observed, wanted))
     return observed == wanted
+
+
+def _has_owners(observed: object, wanted: object) -> bool:
+    """Tell whether the object goes with these, whoever made others of its owners too."""
+    present = observed if isinstance(observed, list) else []
+    return isinstance(wanted, list) and all(any(covers(found, owner) for found in present) for owner in wanted)

@@ -52,7 +52,7 @@ class Caches:
     def watch(self, kind: Kind, labels: str = "", *, optional: bool = False) -> Store:
         """Give the kind's store, which has at least the objects with these labels.
 
-        A kind that is optional is not waited for when the cluster does not know it.
+        A kind that is optional is not waited for when the cluster does not know it, or does not let us look.
         """
         scope = Scope(kind, self._namespace if kind.namespaced else "", labels)
         store = self.stores.setdefault(kind, Store())
@@ -66,6 +66,10 @@ class Caches:
     def serves(self, kind: Kind) -> bool:
         """Tell whether the cluster knows the kind, as far as we have heard."""
         return not any(watch.is_absent for scope, watch in self._watches.items() if scope.kind == kind)
+
+    def forbids(self, kind: Kind) -> bool:
+        """Tell whether the cluster does not let us look at the kind."""
+        return any(watch.is_forbidden for scope, watch in self._watches.items() if scope.kind == kind)
 
     @property
     def watches(self) -> Iterator[Watch]:

@@ -55,7 +55,8 @@ def _group(owner: Manifest) -> str:
 class Trigger:
     """Changes of these objects make these keys worth a look, once they have settled.
 
-    `optional`: the controller works also where the cluster does not know the kind, and asks `World.serves` for it.
+    `optional`: the controller works also where the cluster does not know the kind or does not let us look at it, and
+    asks `World.serves` and `World.forbids` for it.
     """
 
     kind: Kind
@@ -70,7 +71,7 @@ class Trigger:
 class World:
     """All that a reconcile may touch: what was seen, how to ask for more, how to write, what time it is.
 
-    `serves` tells of a kind that is watched whether the cluster knows it.
+    `serves` tells of a kind that is watched whether the cluster knows it, `forbids` whether we may not look at it.
     """
 
     client: Client
@@ -78,6 +79,7 @@ class World:
     serves: Callable[[Kind], bool]
     execute: Callable[[Plan], Awaitable[Outcome]]
     now: Callable[[], datetime]
+    forbids: Callable[[Kind], bool] = lambda _: False
 
 
 # Asks for a key to be looked at, once so many seconds have passed.

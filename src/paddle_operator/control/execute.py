@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from paddle_operator.api.conditions import condition, conditions_of, renewed, written
-from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, uid_of, version_of
+from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, owners_of, uid_of, version_of
 from paddle_operator.control.applied import Applied, as_applied, covers
 from paddle_operator.control.calls import Call, Caller, CallError, nobody
 from paddle_operator.control.outcome import Done, Outcome, Terminal
@@ -233,9 +233,11 @@ class Executor:
 
     def _is_ours(self, observed: Manifest, wanted: Manifest) -> bool:
         owner, wanted_owner = controller_of(observed), controller_of(wanted)
-        if wanted_owner is None:
-            return owner is None and self._applied.marks(observed)
-        return owner is not None and owner["uid"] == wanted_owner["uid"]
+        if wanted_owner is not None:
+            return owner is not None and owner["uid"] == wanted_owner["uid"]
+        if owners := owners_of(wanted):  # others may control what goes with these
+            return owners <= owners_of(observed)
+        return owner is None and self._applied.marks(observed)
 
     def _refuse_foreign(self, kind: Kind, observed: Manifest, wanted: Manifest) -> None:
         if not self._is_ours(observed, wanted):

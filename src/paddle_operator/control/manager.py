@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+import gc
 import logging
 import signal
 from collections.abc import Coroutine, Iterator, Sequence
@@ -25,6 +26,8 @@ from paddle_operator.kube.watch import Pace
 
 log = logging.getLogger(__name__)
 FLUSH_SECONDS = 2.0
+# Objects between two looks at the young, looks between two at the older; Python's own 700 are for small programs.
+COLLECTION = (20_000, 20, 20)
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ class Manager:
         # Asked before each sending, also of what is sent again: a paused process wakes up late.
         leading = client.guarded(self._check_leadership)
         executor = Executor(leading, self.caches.stores, self._recorder, settings.mark)
-        world = World(leading, self.caches.stores, self.caches.serves, executor.execute, lambda: datetime.now(UTC))
+        now, serves, forbids = lambda: datetime.now(UTC), self.caches.serves, self.caches.forbids
+        world = World(leading, self.caches.stores, serves, executor.execute, now, forbids)
         self.loops = [
             Loop(
                 controller,
@@ -152,6 +156,12 @@ async def _cancel(*tasks: asyncio.Task[None] | asyncio.Task[Literal[True]]) -> N
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def collect_rarely() -> None:
+    """Let the process look for cycles less often: what it holds stays, and nearly all the rest goes by itself."""
+    gc.freeze()
+    gc.set_threshold(*COLLECTION)
 
 
 @contextlib.contextmanager

@@ -1,31 +1,32 @@
-"""What the controller of PaddleJobs remembers between two looks: who reads which data, who was promised which port."""
+"""What the controller of a kind of jobs remembers between two looks: who reads which data, who was promised a port."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from paddle_operator.api.manifest import Key, Manifest, key_of
+from paddle_operator.kube.request import Kind
 
 
 class Memory:
     """All of it can be lost: it is known again from the time that each job is next looked at."""
 
     def __init__(self) -> None:
-        self._readers: defaultdict[Key, set[Key]] = defaultdict(set)
+        self._readers: defaultdict[tuple[Kind, Key], set[Key]] = defaultdict(set)
         self._ports: dict[Key, int] = {}
 
     def forget(self, job: Key) -> None:
         self._ports.pop(job, None)
-        for sample_set in [found for found, jobs in self._readers.items() if job in jobs]:
-            self._readers[sample_set].discard(job)
-            if not self._readers[sample_set]:
-                del self._readers[sample_set]
+        for data in [found for found, jobs in self._readers.items() if job in jobs]:
+            self._readers[data].discard(job)
+            if not self._readers[data]:
+                del self._readers[data]
 
-    def reads(self, sample_set: Key, job: Key) -> None:
-        self._readers[sample_set].add(job)
+    def reads(self, kind: Kind, data: Key, job: Key) -> None:
+        self._readers[kind, data].add(job)
 
-    def readers(self, sample_set: Manifest) -> Iterable[Key]:
-        """Name the jobs that want this SampleSet."""
-        return tuple(self._readers.get(key_of(sample_set), ()))
+    def readers(self, kind: Kind) -> Callable[[Manifest], Iterable[Key]]:
+        """Name the jobs that want an object of this kind."""
+        return lambda data: tuple(self._readers.get((kind, key_of(data)), ()))
 
     def promise(self, job: Key, port: int | None) -> None:
         """Keep a port for a job until it is written on the job itself; nothing: it is."""

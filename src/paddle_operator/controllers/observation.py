@@ -2,42 +2,27 @@
 
 from collections.abc import Iterable
 
-import msgspec
-
-from paddle_operator.api.definition import Kind as Definition
 from paddle_operator.api.manifest import Key, Manifest, annotations_of, uid_of
 from paddle_operator.api.paddlejob import Intranet, PaddleJob
-from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import World, key_of_owner
 from paddle_operator.control.store import by_owner
+from paddle_operator.controllers.jobplan import KINDS
+from paddle_operator.controllers.kinds import NODES, PADDLE_JOBS
 from paddle_operator.controllers.memory import Memory
-from paddle_operator.desired.paddlejob.decision import GANGS, Piece
+from paddle_operator.controllers.supplies import observe_cache, observe_sample_set
 from paddle_operator.desired.paddlejob.hostport import recorded_port
-from paddle_operator.desired.paddlejob.observedpod import ObservedPod, observed_pod
 from paddle_operator.desired.paddlejob.snapshot import Settings, Snapshot
 from paddle_operator.desired.paddlejob.state import ENDED
+from paddle_operator.desired.training.decision import GANGS, Piece
+from paddle_operator.desired.training.observedpod import ObservedPod, observed_pod
+from paddle_operator.desired.training.settings import Scheduling
 from paddle_operator.kube import errors
-from paddle_operator.kube.request import PODS, Kind
+from paddle_operator.kube.request import PODS
 
 OWNER, NAMESAKE = "owner", "namesake"
 
 
-def kind_of(struct: type[Definition]) -> Kind:
-    definition = struct.definition
-    return Kind(definition.group, definition.version, definition.plural, definition.kind)
-
-
-PADDLE_JOBS = kind_of(PaddleJob)
-SAMPLE_SETS = kind_of(SampleSet)
-NODES = Kind("", "v1", "nodes", "Node", namespaced=False)
 OWNERS = key_of_owner(PADDLE_JOBS)
-KINDS = {
-    Piece.CONFIG_MAP: Kind("", "v1", "configmaps", "ConfigMap"),
-    Piece.SERVICE: Kind("", "v1", "services", "Service"),
-    Piece.POD: PODS,
-    Piece.POD_GROUP: Kind("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"),
-    Piece.WORKLOAD: Kind("scheduling.k8s.io", "v1alpha1", "workloads", "Workload"),
-}
 
 
 def by_namesake(manifest: Manifest) -> Iterable[str]:
@@ -61,15 +46,16 @@ def observe(world: World, job: PaddleJob, settings: Settings, memory: Memory) ->
         services=of(Piece.SERVICE),
         config_maps=of(Piece.CONFIG_MAP),
         gangs=of(GANGS.get(settings.scheduling)),
-        gangs_served=observe_gangs_served(world, settings),
-        sample_set=observe_sample_set(world, job, memory),
+        gangs_served=observe_gangs_served(world, settings.scheduling),
+        sample_set=observe_sample_set(world, job, job.spec.sample_set_ref, memory),
+        cache=observe_cache(world, job, job.spec.cache_backend, memory),
         taken_ports=observe_ports(world, job, memory) if job.spec.intranet is Intranet.HOST else frozenset(),
     )
 
 
-def observe_gangs_served(world: World, settings: Settings) -> bool:
+def observe_gangs_served(world: World, scheduling: Scheduling) -> bool:
     """Tell whether the cluster knows the kind by which jobs are scheduled all or none, where they are."""
-    piece = GANGS.get(settings.scheduling)
+    piece = GANGS.get(scheduling)
     return piece is None or world.serves(KINDS[piece])
 
 
@@ -91,20 +77,6 @@ async def is_silent(world: World, node: str) -> bool:
         return False  # who may look at one namespace only is not told
     conditions = (found.get("status") or {}).get("conditions") or []
     return not any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
-
-
-def observe_sample_set(world: World, job: PaddleJob, memory: Memory) -> SampleSet | None:
-    if job.spec.sample_set_ref is None:
-        return None
-    wanted = Key(job.metadata.namespace, job.spec.sample_set_ref.name)
-    memory.reads(wanted, Key(job.metadata.namespace, job.metadata.name))
-    found = world.stores[SAMPLE_SETS].get(wanted)
-    if found is None:
-        return None
-    try:
-        return msgspec.convert({**found, **SAMPLE_SETS.identity}, SampleSet)
-    except msgspec.ValidationError:
-        return None  # its own controller says what is wrong with it
 
 
 def observe_ports(world: World, job: PaddleJob, memory: Memory) -> frozenset[int]:

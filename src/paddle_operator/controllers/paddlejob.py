@@ -5,33 +5,24 @@ from dataclasses import replace
 import msgspec
 
 from paddle_operator.api import names
-from paddle_operator.api.manifest import Key, Manifest, key_of
+from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.api.paddlejob import PaddleJob, PaddleJobStatus
 from paddle_operator.control.controller import SETTLE, Controller, Trigger, World
-from paddle_operator.control.outcome import Done, Outcome, Terminal
-from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
+from paddle_operator.control.outcome import Done, Outcome
 from paddle_operator.control.store import by_owner
+from paddle_operator.controllers import supplies
 from paddle_operator.controllers.access import CHANGE, MAKE, READ, WATCH, Access
+from paddle_operator.controllers.jobplan import KINDS, hopeless, plan_of
+from paddle_operator.controllers.kinds import CACHE_BACKENDS, NODES, PADDLE_JOBS, SAMPLE_SETS
 from paddle_operator.controllers.memory import Memory
-from paddle_operator.controllers.observation import (
-    KINDS,
-    NAMESAKE,
-    NODES,
-    OWNER,
-    OWNERS,
-    PADDLE_JOBS,
-    SAMPLE_SETS,
-    by_namesake,
-    observe,
-    observe_silent_nodes,
-)
-from paddle_operator.desired.paddlejob import abandoned
-from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece
+from paddle_operator.controllers.observation import NAMESAKE, OWNER, OWNERS, by_namesake, observe, observe_silent_nodes
 from paddle_operator.desired.paddlejob.hostport import host_port, lacks_record
 from paddle_operator.desired.paddlejob.plan import plan
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
-from paddle_operator.desired.paddlejob.status import written
-from paddle_operator.kube.events import EVENTS, Event, EventType
+from paddle_operator.desired.paddlejob.snapshot import Settings
+from paddle_operator.desired.training import abandoned
+from paddle_operator.desired.training.decision import GANGS, Piece, written
+from paddle_operator.desired.training.settings import Scheduling
+from paddle_operator.kube.events import EVENTS
 
 NAME = "paddlejob"
 # Each waits for the API server most of the time, and jobs come in hundreds.
@@ -46,6 +37,7 @@ ACCESS = (
     # Many clusters ask for it of whoever makes objects that hold up the deletion of their owner.
     Access(PADDLE_JOBS, ("update",), "finalizers"),
     Access(SAMPLE_SETS, WATCH),
+    Access(CACHE_BACKENDS, (*WATCH, "get", "create", "patch")),
     Access(EVENTS, ("get", "create", "patch")),
     Access(NODES, ("get",)),
     Access(KINDS[Piece.POD], MAKE),
@@ -79,18 +71,18 @@ def controller(settings: Settings) -> Controller:
         try:
             job = decode(observed)
         except msgspec.ValidationError as error:
-            return await world.execute(hopeless(observed, str(error)))
+            return await world.execute(hopeless(PADDLE_JOBS, observed, kept(observed), str(error)))
         snapshot = observe(world, job, settings, memory)
         if late := abandoned.overdue((*snapshot.pods, *snapshot.leftovers), snapshot.now):
             silent = await observe_silent_nodes(world, (pod.node for pod in late))
             snapshot = replace(observe(world, job, settings, memory), silent_nodes=silent)
         # Since it was observed nobody else was looked at, so no two jobs choose the same port.
         memory.promise(key, host_port(snapshot) if lacks_record(job) else None)
-        return await world.execute(plan_of(observed, plan(snapshot)))
+        return await world.execute(plan_of(PADDLE_JOBS, observed, plan(snapshot)))
 
     triggers = (
         Trigger(PADDLE_JOBS),
-        Trigger(SAMPLE_SETS, memory.readers, settle=SETTLE, optional=True),
+        *supplies.triggers(memory),
         *(_trigger(piece) for piece in watched),
     )
     return Controller(NAME, triggers, reconcile, WORKERS)
@@ -110,37 +102,9 @@ def decode(observed: Manifest) -> PaddleJob:
         return msgspec.convert({**observed, "status": None}, PaddleJob)
 
 
-def plan_of(observed: Manifest, decision: Decision) -> Plan:
-    """Say the same in the words of the loop."""
-    gone = (Delete.of(PADDLE_JOBS, observed),) if decision.expired else ()
-    status = None if decision.expired else Status(PADDLE_JOBS, observed, written(decision.status))
-    refusal = decision.refusal
-    return Plan(
-        patch=(Patch(PADDLE_JOBS, key_of(observed), decision.change),) if decision.change else (),
-        apply=tuple(Apply(KINDS[piece], manifest) for piece, manifest in decision.apply),
-        create=tuple(Create(KINDS[piece], manifest) for piece, manifest in decision.create),
-        delete=(
-            *(Delete.of(KINDS[piece], manifest) for piece, manifest in decision.delete),
-            *(Delete.of(KINDS[piece], manifest, grace_seconds=0) for piece, manifest in decision.strike),
-            *gone,
-        ),
-        status=status,
-        status_later=any(piece is Piece.POD for piece, _ in decision.create),
-        events=tuple(
-            Event(observed, notice.reason, notice.message, EventType.WARNING if notice.warning else EventType.NORMAL)
-            for notice in decision.notices
-        ),
-        requeue_after=decision.look_again,
-        terminal=None if refusal is None else Terminal(refusal.reason, refusal.message),
-    )
-
-
-def hopeless(observed: Manifest, why: str) -> Plan:
-    """Say of a job that nobody can read where it cannot be read; of its status, what can be read is kept."""
+def kept(observed: Manifest) -> Manifest:
+    """Give what can be read of a job's status."""
     try:
-        before = msgspec.convert(observed.get("status") or {}, PaddleJobStatus)
+        return written(msgspec.convert(observed.get("status") or {}, PaddleJobStatus))
     except msgspec.ValidationError:
-        before = PaddleJobStatus()
-    status = {**written(before), "observedGeneration": observed["metadata"].get("generation", 0)}
-    terminal = Terminal(names.REASON_INVALID, f"the job cannot be read: {why}")
-    return Plan(status=Status(PADDLE_JOBS, observed, status), terminal=terminal)
+        return {}

@@ -10,10 +10,10 @@ import aiohttp
 import msgspec
 
 from paddle_operator.api.manifest import Key
-from paddle_operator.control.calls import Call, CallError
+from paddle_operator.control.calls import Call, CallError, RefusedError
 from paddle_operator.control.controller import SETTLE, Tell
 from paddle_operator.controllers.secrets import Secrets, Values
-from paddle_operator.engines.operations import Operation
+from paddle_operator.engines.operations import Operation, OperationState
 from paddle_operator.engines.reports import Report
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.watch import Lines
@@ -34,6 +34,9 @@ MOST_ANSWERS = 100
 # A stream may end once without anything being wrong.
 TROUBLED = 2
 OK = (200, 202)
+# The same order again is refused again; other answers may be of a proxy, or pass.
+REFUSED = (400, 409, 413, 422)
+NOT_FOUND = 404
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Server:
     trouble: str = ""
     failures: int = 0
     answers: dict[str, Operation] = field(default_factory=dict)
+    refusals: dict[str, str] = field(default_factory=dict)
 
 
 class ServerError(Exception):
@@ -64,8 +68,9 @@ class ServerError(Exception):
 class Runtimes:
     """All of it can be lost: servers say again how they stand, and take the same order twice."""
 
-    def __init__(self, secrets: Secrets, backoff: Backoff | None = None) -> None:
+    def __init__(self, secrets: Secrets, backoff: Backoff | None = None, calm: float | None = None) -> None:
         self._secrets = secrets
+        self._calm = calm
         self._backoff = backoff or BACKOFF
         self._servers: dict[Key, dict[str, Server]] = {}
         self._session: aiohttp.ClientSession | None = None
@@ -152,7 +157,7 @@ class Runtimes:
         server.report, server.trouble, server.failures = report, "", 0
         if is_news or changed:
             crowd = CROWD * len(self._servers.get(sample_set, ()))
-            self._tell(sample_set, (SETTLE if is_news else CALM) + crowd)
+            self._tell(sample_set, (SETTLE if is_news else self._calm or CALM) + crowd)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -160,14 +165,15 @@ class Runtimes:
         return self._session
 
     async def call(self, call: Call) -> None:
-        """Give an order; the keys that go with it are added here, and leave no trace."""
+        """Give an order, or cancel it; the keys that go with it are added here, and leave no trace."""
         server = self._server(call.server)
         order = {**call.order, **self._credentials(call)}
         try:
             session = self._opened()
-            async with session.put(
+            async with session.request(
+                "PUT" if order else "DELETE",
                 f"{server.endpoint.url}/v1/operations/{call.id}",
-                json=order,
+                json=order or None,
                 headers=proof(server.endpoint),
                 timeout=CALL,
                 allow_redirects=False,
@@ -175,7 +181,8 @@ class Runtimes:
                 self._note(server, call, response.status, await whole(response))
         except (aiohttp.ClientError, TimeoutError, OSError, ServerError) as error:
             server.trouble = f"{call.id}: {str(error) or type(error).__name__}"[:LONGEST_WORDS]
-            raise CallError(f"{call.server}: {server.trouble}") from error
+            kind = RefusedError if call.id in server.refusals else CallError
+            raise kind(f"{call.server}: {server.trouble}") from error
 
     def _server(self, name: str) -> Server:
         namespace, _, pod = name.partition("/")
@@ -194,14 +201,20 @@ class Runtimes:
         return {"credentials": keys} if any(keys.values()) else {}
 
     def _note(self, server: Server, call: Call, status: int, body: bytes) -> None:
+        for known in (server.answers, server.refusals):
+            if len(known) >= MOST_ANSWERS:
+                known.clear()
+        if not call.order and status == NOT_FOUND:
+            server.answers[call.id] = Operation(call.id, "", OperationState.CANCELLED)
+            return
+        if status in REFUSED:
+            server.refusals[call.id] = sentence(body)
         if status not in OK:
             raise ServerError(f"it answers {status}: {sentence(body)}")
         try:
             operation = msgspec.json.decode(body, type=Operation)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise ServerError("its answer cannot be read") from None
-        if len(server.answers) >= MOST_ANSWERS:
-            server.answers.clear()
         server.answers[call.id] = operation
         if not server.failures:
             server.trouble = ""

@@ -10,7 +10,7 @@ from paddle_operator.control.controller import SETTLE, Controller, Trigger, Worl
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
 from paddle_operator.controllers.access import CHANGE, MAKE, READ, WATCH, Access
-from paddle_operator.controllers.observation import NODES, PADDLE_JOBS, SAMPLE_SETS
+from paddle_operator.controllers.kinds import NODES, PADDLE_JOBS, PYTORCH_JOBS, SAMPLE_JOBS, SAMPLE_SETS, TF_JOBS
 from paddle_operator.controllers.setobservation import (
     KINDS,
     LABELLED,
@@ -21,7 +21,6 @@ from paddle_operator.controllers.setobservation import (
     set_of_job,
     set_of_label,
 )
-from paddle_operator.controllers.users import SAMPLE_JOBS
 from paddle_operator.desired.sampleset.decision import Decision, Piece
 from paddle_operator.desired.sampleset.plan import plan
 from paddle_operator.desired.sampleset.snapshot import Settings
@@ -38,8 +37,7 @@ ACCESS = (
     Access(SAMPLE_SETS, (*READ, "patch")),
     Access(SAMPLE_SETS, ("patch",), "status"),
     Access(SAMPLE_SETS, ("update",), "finalizers"),
-    Access(PADDLE_JOBS, WATCH),
-    Access(SAMPLE_JOBS, WATCH),
+    *(Access(kind, WATCH) for kind in (PADDLE_JOBS, SAMPLE_JOBS, TF_JOBS, PYTORCH_JOBS)),
     Access(EVENTS, ("get", "create", "patch")),
     Access(NODES, (*WATCH, "patch")),
     Access(KINDS[Piece.TOKEN], ("get", "create")),
@@ -73,7 +71,7 @@ def controller(settings: Settings) -> Controller:
         Trigger(NODES, observer.sets_of_node, settle=NODE_SETTLE, indexes={LABELLED: by_node_label}),
         *(
             Trigger(kind, set_of_job, settle=SETTLE, indexes={SET: by_set}, optional=True)
-            for kind in (PADDLE_JOBS, SAMPLE_JOBS)
+            for kind in (PADDLE_JOBS, SAMPLE_JOBS, TF_JOBS, PYTORCH_JOBS)
         ),
     )
     runtimes = observer.runtimes

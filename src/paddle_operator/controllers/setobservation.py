@@ -8,7 +8,7 @@ from paddle_operator.api import names
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, labels_of, uid_of
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import World
-from paddle_operator.controllers.observation import NODES
+from paddle_operator.controllers.kinds import NODES
 from paddle_operator.controllers.runtimes import Endpoint, Runtimes
 from paddle_operator.controllers.secrets import SECRETS, Secrets, view_of
 from paddle_operator.controllers.users import observe_users
@@ -84,12 +84,12 @@ class Observer:
         """Ask for what has to be asked for first: what is in the caches then is of one moment."""
         key = key_of_set(sample_set)
         self._labels[names.sampleset_node_label(*key)] = key
-        token = await self._token(world, sample_set)
+        token = await observe_token(world, self._secrets, sample_set)
         promised = token or randomness.token_urlsafe(32)
         views = await self._views(world, sample_set, promised)
-        stateful_set = self._own(world, sample_set, Piece.STATEFUL_SET, runtime_name(sample_set))
-        pods = list(_pods(world, sample_set, stateful_set))
-        self.runtimes.follow(key, _endpoints(pods, token) if token else {})
+        stateful_set = own_object(world, sample_set, Piece.STATEFUL_SET, runtime_name(sample_set))
+        pods = list(pods_of(world, sample_set, stateful_set, SET))
+        self.runtimes.follow(key, endpoints_of(pods, token) if token else {})
         ends = sample_set.metadata.deletion_timestamp is not None
         originals = await observe_originals(world, sample_set) if ends else {}
         jobs = tuple(observe_users(world, key, SET))
@@ -102,20 +102,14 @@ class Observer:
             secrets=views,
             has_token=bool(token),
             token=promised,
-            volume=self._own(world, sample_set, Piece.VOLUME, volume_name(sample_set)),
-            claim=self._own(world, sample_set, Piece.CLAIM, sample_set.metadata.name),
+            volume=own_object(world, sample_set, Piece.VOLUME, volume_name(sample_set)),
+            claim=own_object(world, sample_set, Piece.CLAIM, sample_set.metadata.name),
             stateful_set=stateful_set,
-            runtimes={found.partition: found for found in self._runtimes(key, sample_set, pods)},
+            runtimes={found.partition: found for found in runtimes_of(self.runtimes, sample_set, pods)},
             nodes=_nodes(world, key, pods, originals),
             originals=originals,
             users=jobs or mounting,
         )
-
-    async def _token(self, world: World, sample_set: SampleSet) -> str:
-        """Give the servers' token; nothing if it is not made yet, or if somebody else's Secret has its name."""
-        key = Key(sample_set.metadata.namespace, runtime_name(sample_set))
-        found = await self._secrets.read(world.client, key)
-        return found.values.get(TOKEN_KEY, "") if found is not None and found.owner == sample_set.metadata.uid else ""
 
     async def _views(self, world: World, sample_set: SampleSet, token: str) -> dict[Key, SecretView | None]:
         wanted = sorted(secrets_of(sample_set))
@@ -125,17 +119,26 @@ class Observer:
             self._secrets.forget(own)
         return views
 
-    def _own(self, world: World, sample_set: SampleSet, piece: Piece, name: str) -> Manifest | None:
-        kind = KINDS[piece]
-        found = world.stores[kind].get(Key(sample_set.metadata.namespace if kind.namespaced else "", name))
-        return found if found is not None and owns(sample_set, found) else None
 
-    def _runtimes(self, key: Key, sample_set: SampleSet, pods: list[Manifest]) -> Iterator[Runtime]:
-        for pod in pods:
-            partition = partition_of(key_of(pod).name, runtime_name(sample_set))
-            server = self.runtimes.heard(key, key_of(pod).name)
-            if partition is not None:
-                yield runtime(pod, partition, word_of(server), trouble_of(server))
+async def observe_token(world: World, secrets: Secrets, sample_set: SampleSet) -> str:
+    """Give the servers' token; nothing if it is not made yet, or if somebody else's Secret has its name."""
+    found = await secrets.read(world.client, Key(sample_set.metadata.namespace, runtime_name(sample_set)))
+    return found.values.get(TOKEN_KEY, "") if found is not None and found.owner == sample_set.metadata.uid else ""
+
+
+def own_object(world: World, sample_set: SampleSet, piece: Piece, name: str) -> Manifest | None:
+    kind = KINDS[piece]
+    found = world.stores[kind].get(Key(sample_set.metadata.namespace if kind.namespaced else "", name))
+    return found if found is not None and owns(sample_set, found) else None
+
+
+def runtimes_of(runtimes: Runtimes, sample_set: SampleSet, pods: list[Manifest]) -> Iterator[Runtime]:
+    """Give the servers behind these pods, with what each said last."""
+    for pod in pods:
+        partition = partition_of(key_of(pod).name, runtime_name(sample_set))
+        server = runtimes.heard(key_of_set(sample_set), key_of(pod).name)
+        if partition is not None:
+            yield runtime(pod, partition, word_of(server), trouble_of(server))
 
 
 async def observe_originals(world: World, sample_set: SampleSet) -> dict[str, Manifest]:
@@ -174,15 +177,15 @@ def has_mounted(pod: Manifest, claim: str) -> bool:
     return bool(spec.get("nodeName")) and phase not in FINISHED and claim in claims
 
 
-def _pods(world: World, sample_set: SampleSet, stateful_set: Manifest | None) -> Iterator[Manifest]:
+def pods_of(world: World, sample_set: SampleSet, stateful_set: Manifest | None, index: str) -> Iterator[Manifest]:
     """Give the pods of the set's own StatefulSet: anybody can put its label on another."""
-    for pod in world.stores[PODS].find(SET, str(key_of_set(sample_set))):
+    for pod in world.stores[PODS].find(index, str(key_of_set(sample_set))):
         owner = controller_of(pod)
         if stateful_set is not None and owner is not None and owner.get("uid") == uid_of(stateful_set):
             yield pod
 
 
-def _endpoints(pods: list[Manifest], token: str) -> dict[str, Endpoint]:
+def endpoints_of(pods: list[Manifest], token: str) -> dict[str, Endpoint]:
     found = {key_of(pod).name: (_url(pod), uid_of(pod)) for pod in pods if "deletionTimestamp" not in pod["metadata"]}
     return {name: Endpoint(url, uid, token) for name, (url, uid) in found.items() if url}
 

@@ -8,12 +8,12 @@ import msgspec
 from paddle_operator.api.manifest import Key, Manifest, key_of
 from paddle_operator.api.meta import Record
 from paddle_operator.api.paddlejob import PaddleJobStatus
-from paddle_operator.api.samplejob import SampleJob, SampleJobPhase, SampleJobStatus
+from paddle_operator.api.samplejob import SampleJobPhase, SampleJobStatus
+from paddle_operator.api.training import TrainingJobStatus
 from paddle_operator.control.controller import World
-from paddle_operator.controllers.observation import PADDLE_JOBS, kind_of
+from paddle_operator.controllers.kinds import PADDLE_JOBS, PYTORCH_JOBS, SAMPLE_JOBS, TF_JOBS
 from paddle_operator.desired.paddlejob.state import ENDED
 
-SAMPLE_JOBS = kind_of(SampleJob)
 Status = TypeVar("Status", bound=Record)
 
 
@@ -21,6 +21,10 @@ def observe_users(world: World, sample_set: Key, index: str) -> Iterator[str]:
     for job in world.stores[PADDLE_JOBS].find(index, str(sample_set)):
         if has_pods(status_of(job, PaddleJobStatus)):
             yield f"PaddleJob {key_of(job).name}"
+    for kind in (TF_JOBS, PYTORCH_JOBS):
+        for job in world.stores[kind].find(index, str(sample_set)) if kind in world.stores else ():
+            if is_active(status_of(job, TrainingJobStatus)):
+                yield f"{kind.kind} {key_of(job).name}"
     for job in world.stores[SAMPLE_JOBS].find(index, str(sample_set)):
         # The runs of a schedule are jobs themselves.
         is_run = not (job.get("spec") or {}).get("schedule") and "deletionTimestamp" not in job["metadata"]
@@ -41,6 +45,10 @@ def has_pods(status: PaddleJobStatus) -> bool:
     return status.phase not in ENDED and any(
         role.pending + role.starting + role.running + role.unknown for role in roles
     )
+
+
+def is_active(status: TrainingJobStatus) -> bool:
+    return any(replicas.active for replicas in status.replica_statuses.values())
 
 
 def has_begun(status: SampleJobStatus) -> bool:

@@ -2,7 +2,7 @@
 
 from paddle_operator.controllers.runtimes import Server
 from paddle_operator.desired.sampleset.runtimes import Standing, Word, Work
-from paddle_operator.engines.operations import Operation
+from paddle_operator.engines.operations import Operation, Result
 
 
 def trouble_of(server: Server | None) -> str:
@@ -29,10 +29,12 @@ def word_of(server: Server | None) -> Word | None:
         misses=report.cache.misses,
         cache=report.cache.identity,
         works={name: work_of(found) for name, found in operations.items()},
+        refused=dict(server.refusals),
     )
 
 
 def work_of(operation: Operation) -> Work:
+    result = operation.result or Result()
     return Work(
         type=operation.type,
         standing=Standing(operation.state.value),
@@ -42,5 +44,10 @@ def work_of(operation: Operation) -> Work:
         ended=operation.end_time,
         files=operation.progress.files,
         total_files=operation.progress.total_files,
-        missing_files=operation.result.missing_files if operation.result else 0,
+        bytes=operation.progress.bytes,
+        total_bytes=operation.progress.total_bytes,
+        expected_blocks=result.expected_blocks,
+        present_blocks=result.present_blocks,
+        missing_files=result.missing_files,
+        missing=result.missing,
     )

@@ -29,8 +29,13 @@ def main() -> None:
 
 
 def enter(process: str) -> None:
-    """Open all before entering any: what the last one leads to may not be found from the first."""
-    descriptors = [os.open(f"/proc/{process}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in NAMESPACES]
+    """Open all before entering any: what the last one leads to may not be found from the first.
+
+    Those that are ours already stay: without root of the machine nobody may enter them.
+    """
+    theirs, ours = Path("/proc", process, "ns"), Path("/proc/self/ns")
+    others = [name for name in NAMESPACES if (theirs / name).readlink() != (ours / name).readlink()]
+    descriptors = [os.open(theirs / name, os.O_RDONLY | os.O_CLOEXEC) for name in others]
     for descriptor in descriptors:
         syscalls.setns(descriptor)
 

@@ -7,7 +7,7 @@ import msgspec
 
 from paddle_operator.api.juicefs import SyncOptions
 from paddle_operator.api.meta import Record, Timestamp
-from paddle_operator.api.samplejob import WarmupStrategy
+from paddle_operator.api.samplejob import SamplerOptions, WarmupStrategy
 
 # Ids become names of files; they start with a letter or a digit, so that none is hidden or a directory's own.
 ID = re.compile(r"[a-z0-9][a-z0-9.-]{0,126}", re.ASCII)
@@ -45,6 +45,7 @@ class Share(Record, frozen=True, forbid_unknown_fields=True):
     partition: int
     partitions: int
     strategy: WarmupStrategy = WarmupStrategy.SEQUENCE
+    sampler: SamplerOptions | None = None
 
 
 class SyncOrder(SyncOptions, frozen=True, forbid_unknown_fields=True, tag_field="type", tag="sync"):

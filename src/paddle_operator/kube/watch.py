@@ -67,7 +67,7 @@ class Lines:
 
 
 class Watch:
-    """`synced`: it was listed. `answered`: or we were told that there is no such kind, which `is_absent` remembers."""
+    """`synced`: it was listed. `answered`: or we were told why not: `is_absent`, no such kind, or `is_forbidden`."""
 
     def __init__(
         self,
@@ -82,6 +82,7 @@ class Watch:
         self.synced = asyncio.Event()
         self.answered = asyncio.Event()
         self.is_absent = False
+        self.is_forbidden = False
         self._client = client
         self._sink = sink
         self._meter = meter
@@ -92,8 +93,11 @@ class Watch:
         self._warned: set[str] = set()
 
     async def run(self) -> None:
-        """Go on for ever; each failure is one line in the log, and the next try comes later than the last."""
-        failures = 0
+        """Go on for ever; each failure is one line in the log, and the next try comes later than the last.
+
+        That a kind is not there, or is not for us, is said once: it may stay so for as long as we run.
+        """
+        failures, known = 0, ""
         while True:
             problem = await self._round()
             if self._lived() >= self._pace.settled:
@@ -104,7 +108,9 @@ class Watch:
             delay = self._pace.backoff.after(failures)
             self._meter.watch_restarted(self.scope.kind.plural)
             words = self._explained(problem)
-            log.warning("watch interrupted kind=%s retry_in=%.1fs: %s", self.scope.kind.plural, delay, words)
+            level = logging.DEBUG if words == known and (self.is_absent or self.is_forbidden) else logging.WARNING
+            log.log(level, "watch interrupted kind=%s retry_in=%.1fs: %s", self.scope.kind.plural, delay, words)
+            known = words
             await asyncio.sleep(delay)
 
     def _explained(self, problem: errors.KubeError | None) -> str:
@@ -123,8 +129,9 @@ class Watch:
             return error
         except errors.KubeError as error:
             self._version = ""
-            if isinstance(error, errors.NotFoundError):
-                self.is_absent = True
+            if isinstance(error, (errors.NotFoundError, errors.ForbiddenError)):
+                self.is_absent = isinstance(error, errors.NotFoundError)
+                self.is_forbidden = not self.is_absent
                 self.answered.set()
             return error
         return None
@@ -137,7 +144,7 @@ class Watch:
         decoded = (self._decoded(item) for item in listing.items)
         self._sink.replace([manifest for manifest in decoded if manifest is not None])
         self._version = listing.resource_version
-        self.is_absent = False
+        self.is_absent = self.is_forbidden = False
         self.synced.set()
         self.answered.set()
 

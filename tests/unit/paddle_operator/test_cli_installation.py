@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.cli.main import main
-from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 CHART = DEPLOY / "chart"
@@ -52,7 +52,8 @@ def test_what_is_committed_is_what_the_command_prints(path: str) -> None:
 def test_the_deployments_have_the_names_that_users_know() -> None:
     assert names(objects("operator"), "Namespace") == ["paddle-system"]
     assert names(objects("operator"), "Deployment") == ["paddle-controller-manager"]
-    assert names(objects("extensions"), "Deployment") == ["paddle-sampleset-manager"]
+    managers = ["paddle-sampleset-manager", "paddle-samplejob-manager", "paddle-training-manager"]
+    assert names(objects("extensions"), "Deployment") == managers
 
 
 def test_the_namespace_goes_with_the_operator_and_not_with_the_extensions() -> None:
@@ -86,8 +87,10 @@ def test_managers_of_one_namespace_have_no_rights_in_others(verb: str, beyond: s
     roles = [made for made in found if made["kind"] == "ClusterRole"]
     assert {resource for role in roles for rule in role["rules"] for resource in rule["resources"]} == beyond
     assert {made["metadata"]["namespace"] for made in found if made["kind"] == "Role"} == {"team", "paddle-system"}
-    (deployment,) = [made for made in found if made["kind"] == "Deployment"]
-    assert "--namespace=team" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    deployments = [made for made in found if made["kind"] == "Deployment"]
+    assert deployments
+    for deployment in deployments:
+        assert "--namespace=team" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
 def test_with_the_official_driver_nothing_of_ours_is_printed() -> None:
@@ -148,6 +151,7 @@ def test_the_chart_knows_the_official_driver_and_other_kubelets() -> None:
     where = ("extensions", "--namespace=ops")
     assert rendered("extensions.yaml", "ops", csi="official") == objects(*where, "--csi=official")
     assert rendered("extensions.yaml", "ops", kubeletDir="/data/k") == objects(*where, "--kubelet-dir=/data/k")
+    assert rendered("extensions.yaml", "ops", localSources="/a,/b") == objects(*where, "--local-sources=/a,/b")
 
 
 def test_the_chart_says_what_it_takes_and_brings_our_kinds() -> None:

@@ -11,7 +11,10 @@ from paddle_operator.cli.main import main
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--controllers=tensor"], "Error: there is no controller tensor; there are paddlejob, sampleset\n"),
+        (
+            ["--controllers=tensor"],
+            "there are cachebackend, paddlejob, pytorchjob, samplejob, sampleset, tfjob\n",
+        ),
         (["--scheduling=kueue"], "'kueue' is not one of '', 'volcano', 'native'.\n"),
         (
             ["--port-range=65000-35000"],

@@ -7,7 +7,9 @@ from click.testing import CliRunner
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.cli import manager, manifests
 from paddle_operator.cli.main import main
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
+from paddle_operator.desired.paddlejob.snapshot import Settings
+from paddle_operator.desired.sampleset import snapshot as data
+from paddle_operator.desired.training.settings import Scheduling
 
 
 def printed(*words: str) -> dict[str, Manifest]:
@@ -47,14 +49,14 @@ def test_leave_for_gangs_is_given_only_where_they_are_used(scheduling: str, gang
 
 
 def test_every_controller_that_a_manager_may_run_is_given_leave() -> None:
-    assert manifests.accesses(Scheduling.NONE).keys() == manager.controllers(Settings(), "runtime:1").keys()
+    assert manifests.accesses(Scheduling.NONE).keys() == manager.controllers(Settings(), data.Settings()).keys()
 
 
 def test_what_several_controllers_do_is_one_rule_for_each_kind() -> None:
-    rules = {name: verbs_of(printed("rbac", f"--controllers={name}")) for name in ("paddlejob", "sampleset", "*")}
-    assert rules["*"] == {
-        resource: rules["paddlejob"].get(resource, set()) | rules["sampleset"].get(resource, set())
-        for resource in rules["paddlejob"] | rules["sampleset"]
+    rules = {name: verbs_of(printed("rbac", f"--controllers={name}")) for name in manifests.accesses(Scheduling.NONE)}
+    resources = {resource for found in rules.values() for resource in found}
+    assert verbs_of(printed("rbac")) == {
+        resource: set().union(*(found.get(resource, set()) for found in rules.values())) for resource in resources
     }
 
 

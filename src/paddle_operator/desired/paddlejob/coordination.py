@@ -4,8 +4,8 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import Intranet, PaddleJob
 from paddle_operator.desired.paddlejob.elastic import meets_in_etcd
 from paddle_operator.desired.paddlejob.network import Network, dns_name, ready_servers
-from paddle_operator.desired.paddlejob.observedpod import COORDINATOR
 from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, pod_name, roles_of
+from paddle_operator.desired.training.observedpod import COORDINATOR
 
 # Nodes may be busy for hours; what a pod waits for is told in the job's conditions all the while.
 LONGEST_WAIT_SECONDS = 24 * 3600

@@ -1,6 +1,6 @@
 """What a training pod computes on, as far as its template tells."""
 
-from paddle_operator.desired.paddlejob.template import Container, Template
+from paddle_operator.desired.training.template import Container, Template
 
 # Resources of everybody's nodes have no slash in their names; those of devices begin with their maker's domain.
 MAKER = "/"

@@ -2,7 +2,7 @@
 
 from paddle_operator.api.paddlejob import MOST_REPLICAS, PaddleJob, PaddleJobMode, Role
 from paddle_operator.desired.paddlejob.roles import is_elastic, mode_of
-from paddle_operator.desired.paddlejob.template import Container, Variable
+from paddle_operator.desired.training.template import Container, Variable
 
 SERVER = "PADDLE_ELASTIC_SERVER"
 MEETING_PLACE = "PADDLE_MASTER"

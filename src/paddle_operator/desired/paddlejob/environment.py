@@ -10,7 +10,7 @@ from paddle_operator.desired.paddlejob.heter import ALL, has_stages, stage_varia
 from paddle_operator.desired.paddlejob.hostport import PORTS_OF_A_JOB
 from paddle_operator.desired.paddlejob.network import Network, endpoint, job_labels
 from paddle_operator.desired.paddlejob.roles import Member, RoleName, members_of, mode_of, roles_of
-from paddle_operator.desired.paddlejob.template import Template, template_of
+from paddle_operator.desired.training.template import Template, template_of
 
 # The words that Paddle's role maker knows.
 TRAINING_ROLES = {RoleName.PS: "PSERVER", RoleName.WORKER: "TRAINER", RoleName.HETER: "HETER_TRAINER"}

@@ -4,7 +4,7 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.desired.paddlejob.devices import device_type
 from paddle_operator.desired.paddlejob.roles import Member, RoleName, roles_of
-from paddle_operator.desired.paddlejob.template import template_of
+from paddle_operator.desired.training.template import template_of
 
 ALL = "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"
 NEXT = "PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST"

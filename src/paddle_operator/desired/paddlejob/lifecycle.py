@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 
 from paddle_operator.api import names
 from paddle_operator.api.paddlejob import CleanPodPolicy, PaddleJobPhase
-from paddle_operator.desired.paddlejob.edition import Edition, Fleet, have_succeeded
-from paddle_operator.desired.paddlejob.observedpod import Bucket, ObservedPod, ended_at, why_failed
+from paddle_operator.desired.paddlejob.edition import Fleet, have_succeeded
 from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.state import State
+from paddle_operator.desired.training.fleet import Edition
+from paddle_operator.desired.training.observedpod import Bucket, ObservedPod, ended_at, why_failed
 
 CLEANED = {
     PaddleJobPhase.COMPLETED: (CleanPodPolicy.DEFAULT, CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_COMPLETION),
@@ -64,7 +65,7 @@ def _restart_time(failed: list[ObservedPod], attempt: int) -> datetime | None:
 
 def _is_replaceable(snapshot: Snapshot, pod: ObservedPod) -> bool:
     """Tell whether the job trains on without the pod until there is another in its place."""
-    return is_elastic(snapshot.job.spec) and pod.role is RoleName.WORKER
+    return is_elastic(snapshot.job.spec) and pod.role == RoleName.WORKER
 
 
 def replaced(snapshot: Snapshot, fleet: Fleet) -> tuple[tuple[ObservedPod, ...], timedelta | None]:

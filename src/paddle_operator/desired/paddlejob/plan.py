@@ -5,9 +5,7 @@ from dataclasses import replace
 from paddle_operator.api import names
 from paddle_operator.api.conditions import find
 from paddle_operator.api.paddlejob import Intranet, PaddleJobPhase
-from paddle_operator.desired.paddlejob.abandoned import without_abandoned
-from paddle_operator.desired.paddlejob.decision import Decision, Pieces, gangs, stopped, withdrawn
-from paddle_operator.desired.paddlejob.edition import Edition
+from paddle_operator.desired.paddlejob.decision import Decision, gangs, withdrawn
 from paddle_operator.desired.paddlejob.lifecycle import Verdict, deadline_of, expiry_of, is_cleaned, verdict_on
 from paddle_operator.desired.paddlejob.notices import notices
 from paddle_operator.desired.paddlejob.progress import go_on, refused
@@ -16,6 +14,9 @@ from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.state import ENDED, State
 from paddle_operator.desired.paddlejob.status import status_of, status_of_ended
 from paddle_operator.desired.paddlejob.view import View, view_of
+from paddle_operator.desired.training.abandoned import without_abandoned
+from paddle_operator.desired.training.decision import Pieces, stopped
+from paddle_operator.desired.training.fleet import Edition
 
 
 def plan(snapshot: Snapshot) -> Decision:
@@ -67,7 +68,7 @@ def _record(view: View, verdict: Verdict) -> Decision:
     """Write down what has become clear, and nothing else: acting on it destroys what it was seen by."""
     status = view.status(verdict.state)
     if verdict.state.phase is PaddleJobPhase.RESTARTING and verdict.due is None:
-        status = status_of(view.snapshot, verdict.state, view.edition.next, data=view.data)
+        status = view.status(verdict.state, view.edition.next)
     return Decision(status).looked_at_again(view.snapshot.now, verdict.due)
 
 

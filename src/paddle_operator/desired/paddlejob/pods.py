@@ -12,15 +12,16 @@ from paddle_operator.api.names import (
 )
 from paddle_operator.api.paddlejob import Intranet, PaddleJob
 from paddle_operator.desired.ownership import owned
-from paddle_operator.desired.paddlejob import gang, placement
+from paddle_operator.desired.paddlejob import gang
 from paddle_operator.desired.paddlejob.coordination import coordinator
-from paddle_operator.desired.paddlejob.edition import Edition
 from paddle_operator.desired.paddlejob.environment import own_variables
 from paddle_operator.desired.paddlejob.hostport import PORTS_OF_A_JOB
 from paddle_operator.desired.paddlejob.network import Network, job_labels
 from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, roles_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
-from paddle_operator.desired.paddlejob.template import template_of
+from paddle_operator.desired.training.fleet import Edition
+from paddle_operator.desired.training.mounting import supplied
+from paddle_operator.desired.training.template import template_of
 
 
 def pod(snapshot: Snapshot, member: Member, network: Network, edition: Edition) -> Manifest:
@@ -47,15 +48,12 @@ def _spec(snapshot: Snapshot, member: Member, network: Network) -> Manifest:
     job = snapshot.job
     spec: Manifest = copy.deepcopy(roles_of(job.spec)[member.role].template["spec"])
     spec["restartPolicy"] = _restart_policy(job, member, spec.get("restartPolicy"))
+    spec = supplied(spec, snapshot.supply, member.index if member.role is RoleName.WORKER else None)
     first, *others = spec["containers"]
     spec["containers"] = [_training(job, member, network, first, snapshot.settings.etcd_server), *others]
     if (waiting := coordinator(job, member, network, snapshot.settings.init_image)) is not None:
         spec["initContainers"] = [*(spec.get("initContainers") or []), waiting]
     spec |= _place_in_network(job, member, spec) | gang.scheduling(snapshot)
-    if (reference := job.spec.sample_set_ref) is not None:
-        spec = placement.with_data(spec, reference)
-        if snapshot.sample_set is not None:
-            spec = placement.near_data(spec, member, reference, snapshot.sample_set)
     return spec
 
 

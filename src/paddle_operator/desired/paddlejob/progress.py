@@ -5,8 +5,8 @@ from dataclasses import replace
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import Intranet, PaddleJobPhase
-from paddle_operator.desired.paddlejob.data import wait_deadline, wait_state
-from paddle_operator.desired.paddlejob.decision import GANGS, Decision, Piece, pieces, stopped, withdrawn
+from paddle_operator.desired.paddlejob.data import wait_state
+from paddle_operator.desired.paddlejob.decision import Decision, withdrawn
 from paddle_operator.desired.paddlejob.environment import config_map
 from paddle_operator.desired.paddlejob.gang import gang, is_held, scheduling_of, why_impossible
 from paddle_operator.desired.paddlejob.hostport import lacks_port, lacks_record
@@ -15,10 +15,13 @@ from paddle_operator.desired.paddlejob.network import services
 from paddle_operator.desired.paddlejob.pods import pod
 from paddle_operator.desired.paddlejob.refusal import refusal_of_config
 from paddle_operator.desired.paddlejob.roles import members_of
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Snapshot
+from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.state import State, state_of
 from paddle_operator.desired.paddlejob.view import View
 from paddle_operator.desired.telling import Refusal
+from paddle_operator.desired.training.decision import GANGS, Piece, pieces, stopped
+from paddle_operator.desired.training.settings import Scheduling
+from paddle_operator.desired.training.supply import cache_object, claim, deadline, lack
 
 PORT_PAUSE_SECONDS = 15.0
 GANG_PAUSE_SECONDS = 15.0
@@ -26,10 +29,14 @@ GANG_PAUSE_SECONDS = 15.0
 
 def go_on(view: View) -> Decision:
     """Make what is missing, in the order in which it is needed; pods that are there need neither data nor queue."""
+    return _with_cache(view, _next(view))
+
+
+def _next(view: View) -> Decision:
     snapshot = view.snapshot
-    if view.data is not None and view.data.status == "False" and not view.fleet.current:
-        decision = Decision(view.status(wait_state(snapshot, view.data)))
-        return decision.looked_at_again(snapshot.now, wait_deadline(snapshot))
+    if (missing := lack(view.supply)) is not None and not view.fleet.current:
+        decision = Decision(view.status(wait_state(view.supply, missing)))
+        return decision.looked_at_again(snapshot.now, deadline(view.supply))
     if lacks_port(snapshot):
         return _wait_for_port(view)
     decision = Decision(view.status(state_of(snapshot, view.fleet)))
@@ -40,6 +47,13 @@ def go_on(view: View) -> Decision:
         state = State(PaddleJobPhase.PENDING, names.REASON_QUEUING, "the PodGroup waits to be let into its queue")
         return replace(decision, status=view.status(state))
     return _with_pods(view, _with_addresses(view, decision))
+
+
+def _with_cache(view: View, decision: Decision) -> Decision:
+    """Make the cache that the job describes, and tell one that is there that the job uses it."""
+    made = cache_object(view.supply)
+    create = decision.create if made is None else ((Piece.CACHE, made), *decision.create)
+    return replace(decision, create=create, claimed=claim(view.supply))
 
 
 def _wait_for_port(view: View) -> Decision:
@@ -96,8 +110,8 @@ def _with_addresses(view: View, decision: Decision) -> Decision:
     config = config_map(job, network)
     if (refusal := refusal_of_config(config["data"], network)) is not None:
         return refused(view, refusal)
-    if view.fleet.missing and not snapshot.services:
-        # Pods first: they take a while to start, and each pod made after its service costs the cluster another look.
+    if not snapshot.services and not any(pod.node or pod.address for pod in snapshot.pods):
+        # Who waits for a node looks for nobody yet, maybe for hours: until then services would only cost the cluster.
         return replace(decision, apply=(*decision.apply, (Piece.CONFIG_MAP, config)))
     wanted = services(job, network) if _may_lead_there(snapshot, config) else ()
     named = {_name(service) for service in wanted}

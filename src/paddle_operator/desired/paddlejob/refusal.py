@@ -11,8 +11,8 @@ from paddle_operator.desired.paddlejob.environment import LONGEST_VARIABLE
 from paddle_operator.desired.paddlejob.network import Network
 from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic, roles_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
-from paddle_operator.desired.paddlejob.template import template_of
 from paddle_operator.desired.telling import Refusal
+from paddle_operator.desired.training.template import template_of
 
 
 def refusal_of(snapshot: Snapshot) -> Refusal | None:

@@ -2,22 +2,14 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 
+from paddle_operator.api.cachebackend import CacheBackend
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import PaddleJob, PaddleJobStatus
 from paddle_operator.api.sampleset import SampleSet
-from paddle_operator.desired.paddlejob.observedpod import ObservedPod
-
-DEFAULT_IMAGE = "localhost/paddle-operator:dev"
-
-
-class Scheduling(StrEnum):
-    """Who schedules the pods of a job all or none: nobody, Volcano, or Kubernetes itself from 1.35 on."""
-
-    NONE = ""
-    VOLCANO = "volcano"
-    NATIVE = "native"
+from paddle_operator.desired.training.observedpod import ObservedPod
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE, Scheduling
+from paddle_operator.desired.training.supply import Supply
 
 
 @dataclass(frozen=True)
@@ -57,6 +49,7 @@ class Snapshot:
     gangs: tuple[Manifest, ...] = ()
     gangs_served: bool = True
     sample_set: SampleSet | None = None
+    cache: CacheBackend | None = None
     taken_ports: frozenset[int] = field(default_factory=frozenset)
     silent_nodes: frozenset[str] = field(default_factory=frozenset)
 
@@ -64,3 +57,20 @@ class Snapshot:
     def before(self) -> PaddleJobStatus:
         """Give the status as it was last written."""
         return self.job.status or PaddleJobStatus()
+
+    @property
+    def supply(self) -> Supply:
+        """Give the data that the job asks for, and what was seen of it."""
+        spec, before = self.job.spec, self.before
+        return Supply(
+            job=self.job,
+            now=self.now,
+            known=before.conditions,
+            has_run=before.start_time is not None,
+            has_pods=bool(self.pods),
+            claimed=before.cache_backend_name,
+            sample_set_ref=spec.sample_set_ref,
+            sample_set=self.sample_set,
+            cache_spec=spec.cache_backend,
+            cache=self.cache,
+        )

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from paddle_operator.api import names
 from paddle_operator.api.paddlejob import PaddleJobPhase
 from paddle_operator.desired.paddlejob.edition import Fleet
-from paddle_operator.desired.paddlejob.observedpod import Bucket, ObservedPod, why_not_running
 from paddle_operator.desired.paddlejob.roles import is_elastic
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
+from paddle_operator.desired.training.observedpod import Bucket, ObservedPod, why_not_running
 
 ENDED = (PaddleJobPhase.COMPLETED, PaddleJobPhase.FAILED)
 

@@ -8,16 +8,16 @@ import msgspec
 
 from paddle_operator.api import names
 from paddle_operator.api.conditions import condition, renewed
-from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Condition
 from paddle_operator.api.paddlejob import ElasticStatus, PaddleJobPhase, PaddleJobStatus, RoleStatus
 from paddle_operator.api.references import ObjectReference
-from paddle_operator.desired.paddlejob import numbers
-from paddle_operator.desired.paddlejob.edition import Edition
-from paddle_operator.desired.paddlejob.observedpod import Bucket, ObservedPod
 from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic, members_of, mode_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.state import State
+from paddle_operator.desired.training import numbers
+from paddle_operator.desired.training.fleet import Edition
+from paddle_operator.desired.training.observedpod import Bucket, ObservedPod
+from paddle_operator.desired.training.supply import Supply, conditions
 
 # More would not fit into an object: the API server takes about 1.5 MB.
 MOST_REFERENCES = 500
@@ -28,7 +28,7 @@ def status_of(
     state: State,
     edition: Edition,
     done: frozenset[str] = frozenset(),
-    data: Condition | None = None,
+    supply: Supply | None = None,
 ) -> PaddleJobStatus:
     before, now = snapshot.before, snapshot.now
     generation = snapshot.job.metadata.generation
@@ -45,7 +45,8 @@ def status_of(
         restarts=edition.attempt,
         revision=edition.revision,
         observed_generation=generation,
-        conditions=renewed(before.conditions, _conditions(state, data), generation, now),
+        cache_backend_name=before.cache_backend_name if supply is None else _cache_name(supply),
+        conditions=renewed(before.conditions, [*_conditions(state), *_told(supply)], generation, now),
     )
 
 
@@ -62,17 +63,11 @@ def status_of_ended(snapshot: Snapshot) -> PaddleJobStatus:
     )
 
 
-def written(status: PaddleJobStatus) -> Manifest:
-    """Give the status as it comes back from the API server, so that the two can be compared."""
-    manifest: Manifest = msgspec.json.decode(msgspec.json.encode(status))
-    return manifest
-
-
 def roles(snapshot: Snapshot, done: frozenset[str] = frozenset()) -> dict[RoleName, RoleStatus]:
     """Give the status of each role that has pods, or had some that are done."""
     found = {}
     for role in RoleName:
-        pods = [pod for pod in snapshot.pods if pod.role is role]
+        pods = [pod for pod in snapshot.pods if pod.role == role]
         completed = [member.index for member in members_of(snapshot.job, role) if member.name in done]
         if pods or completed:
             found[role] = role_status(role, pods, completed)
@@ -136,11 +131,20 @@ def _start(snapshot: Snapshot, state: State) -> datetime | None:
     return snapshot.before.start_time or (snapshot.now if begun else None)
 
 
-def _conditions(state: State, data: Condition | None) -> list[Condition]:
+def _told(supply: Supply | None) -> tuple[Condition, ...]:
+    return () if supply is None else conditions(supply)
+
+
+def _cache_name(supply: Supply) -> str:
+    """Name the cache that the job uses, once there is one: it was told of the job by then."""
+    return supply.cache_name if supply.cache is not None else supply.claimed
+
+
+def _conditions(state: State) -> list[Condition]:
     runs = state.phase is PaddleJobPhase.RUNNING
     found = [condition(names.CONDITION_RUNNING, state.reason, state.message, holds=runs)]
     if state.phase is PaddleJobPhase.COMPLETED:
         found.append(condition(names.CONDITION_SUCCEEDED, state.reason, state.message, holds=True))
     if state.phase is PaddleJobPhase.FAILED:
         found.append(condition(names.CONDITION_FAILED, state.reason, state.message, holds=True))
-    return found if data is None else [*found, data]
+    return found

@@ -13,7 +13,10 @@ MOST_DOUBLINGS = 5
 
 @dataclass(frozen=True)
 class Errand:
-    """An order as the server's interface has it; `secret` is where the keys are that go with it."""
+    """An order as the server's interface has it; an empty one cancels what was ordered under the id.
+
+    `secret` is where the keys are that go with it.
+    """
 
     pod: str
     id: str

@@ -3,6 +3,7 @@
 from paddle_operator.api import names
 from paddle_operator.api.sampleset import LONGEST_NAME
 from paddle_operator.desired.sampleset.snapshot import Snapshot
+from paddle_operator.desired.sampleset.sources import out_of_bounds
 from paddle_operator.desired.telling import Refusal
 
 MOST_PARTITIONS = 10_000
@@ -26,4 +27,6 @@ def _problem(snapshot: Snapshot) -> str:
         return "both source and sources are given: give one of them"
     if spec.source is None and not spec.sources and not spec.no_sync:
         return "say where the data comes from in source, or set noSync: true if it is in the volume already"
-    return snapshot.engine.problem(snapshot.sample_set)
+    return out_of_bounds(snapshot.sample_set, snapshot.settings.local_sources) or snapshot.engine.problem(
+        snapshot.sample_set
+    )

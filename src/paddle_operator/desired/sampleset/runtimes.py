@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.desired.paddlejob.observedpod import ObservedPod, observed_pod, why_not_running
+from paddle_operator.desired.training.observedpod import ObservedPod, observed_pod, why_not_running
 
 
 class Standing(StrEnum):
@@ -38,12 +38,20 @@ class Work:
     ended: datetime | None = None
     files: int = 0
     total_files: int = 0
+    bytes: int = 0
+    total_bytes: int = 0
+    expected_blocks: int = 0
+    present_blocks: int = 0
     missing_files: int = 0
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Word:
-    """What a server last said; `works` by id. `cache`: which one it has, another after it was lost."""
+    """What a server last said; `works` by id. `cache`: which one it has, another after it was lost.
+
+    `refused` are orders that it did not take, by id, and why.
+    """
 
     mounted: bool = True
     data_bytes: int = 0
@@ -55,6 +63,7 @@ class Word:
     misses: int = 0
     cache: str = ""
     works: Mapping[str, Work] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

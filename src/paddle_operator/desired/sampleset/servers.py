@@ -7,6 +7,7 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.desired.sampleset.naming import labels, metadata, runtime_name, selector, service_name
 from paddle_operator.desired.sampleset.snapshot import Snapshot
+from paddle_operator.desired.sampleset.sources import mounts as mounts_of_sources
 from paddle_operator.desired.sampleset.sources import volume_secret
 
 CONTAINER = "runtime"
@@ -90,20 +91,24 @@ def pod_spec(snapshot: Snapshot) -> Manifest:
     on_node["spool"] = engine.spool_directory(sample_set)
     inside = {f"cache-{number}": f"{CACHE_DIRECTORY}/{number}" for number in range(len(caches))}
     inside["spool"] = SPOOL_DIRECTORY
+    sources = mounts_of_sources(sample_set)
     volumes = [
         data,
         *({"name": name, "hostPath": {"path": path, "type": "DirectoryOrCreate"}} for name, path in on_node.items()),
+        *({"name": found.name, **found.volume} for found in sources),
         {"name": "token", "secret": {"secretName": runtime_name(sample_set), "defaultMode": 0o400}},
     ]
     mounts = [
         data_mount,
         *({"name": name, "mountPath": path} for name, path in inside.items()),
+        *({"name": found.name, "mountPath": found.directory, "readOnly": True} for found in sources),
         {"name": "token", "mountPath": TOKEN_DIRECTORY, "readOnly": True},
     ]
     arguments = [
         f"--port={PORT}",
         f"--mount-path={data_mount['mountPath']}",
         *(f"--cache-dirs={CACHE_DIRECTORY}/{number}" for number in range(len(caches))),
+        *(f"--source-dirs={found.directory}" for found in sources),
         f"--spool={SPOOL_DIRECTORY}",
         f"--token-file={TOKEN_DIRECTORY}/{TOKEN_KEY}",
     ]

@@ -6,16 +6,17 @@ from datetime import datetime
 
 from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.api.sampleset import SampleSet, SampleSetStatus
-from paddle_operator.desired.paddlejob.snapshot import DEFAULT_IMAGE
 from paddle_operator.desired.sampleset.engine import Engine
 from paddle_operator.desired.sampleset.runtimes import Runtime
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the manager was started with."""
+    """What the manager was started with; `local_sources` are directories of nodes that may be copied from."""
 
     runtime_image: str = DEFAULT_IMAGE
+    local_sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,31 @@
-"""Where a set's data comes from, and the Secrets that it takes."""
+"""Where a set's data comes from, the Secrets that it takes, and what servers mount to get at it."""
 
 from dataclasses import dataclass
 
-from paddle_operator.api.manifest import Key
+from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.api.references import PartialSecretReference
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.desired.sampleset.snapshot import Snapshot
+
+LOCAL, CLAIM = "local://", "pvc://"
+SOURCE_DIRECTORY = "/sources"
+
+
+@dataclass(frozen=True)
+class Mounted:
+    """Data that servers copy from a directory of their own: one of the node, or another claim."""
+
+    name: str
+    volume: Manifest
+    below: str = ""
+
+    @property
+    def directory(self) -> str:
+        return f"{SOURCE_DIRECTORY}/{self.name.rpartition('-')[2]}"
+
+    @property
+    def uri(self) -> str:
+        return f"file://{self.directory}/{self.below}"
 
 
 @dataclass(frozen=True)
@@ -27,9 +47,57 @@ def origins(sample_set: SampleSet) -> tuple[Origin, ...]:
     spec = sample_set.spec
     if spec.no_sync:
         return ()
-    if spec.source is not None:
-        return (Origin(spec.source.uri, "", _secret(sample_set, spec.source.secret_ref)),)
-    return tuple(Origin(found.uri, found.path or "", _secret(sample_set, found.secret_ref)) for found in spec.sources)
+    given = [(found, found.path or "") for found in spec.sources] if spec.source is None else [(spec.source, "")]
+    return tuple(
+        Origin(_reached(number, found.uri), path, _secret(sample_set, found.secret_ref))
+        for number, (found, path) in enumerate(given)
+    )
+
+
+def uris(sample_set: SampleSet) -> tuple[str, ...]:
+    """Give the places as the user wrote them."""
+    spec = sample_set.spec
+    if spec.no_sync:
+        return ()
+    return tuple(found.uri for found in ((spec.source,) if spec.source is not None else spec.sources))
+
+
+def _reached(number: int, uri: str) -> str:
+    found = mounted(number, uri)
+    return uri if found is None else found.uri
+
+
+def mounted(number: int, uri: str) -> Mounted | None:
+    """Give what servers mount to copy from there; nothing for what JuiceFS reaches by itself."""
+    name = f"source-{number}"
+    if uri.startswith(LOCAL):
+        # A directory that is missing must not be made: an empty data set would come of it.
+        return Mounted(name, {"hostPath": {"path": uri.removeprefix(LOCAL).rstrip("/"), "type": "Directory"}})
+    if uri.startswith(CLAIM):
+        claim, _, below = uri.removeprefix(CLAIM).partition("/")
+        reference = {"claimName": claim, "readOnly": True}
+        return Mounted(name, {"persistentVolumeClaim": reference}, f"{below.strip('/')}/" if below.strip("/") else "")
+    return None
+
+
+def mounts(sample_set: SampleSet) -> tuple[Mounted, ...]:
+    found = (mounted(number, uri) for number, uri in enumerate(uris(sample_set)))
+    return tuple(one for one in found if one is not None)
+
+
+def out_of_bounds(sample_set: SampleSet, allowed: tuple[str, ...]) -> str:
+    """Name a place that nobody may copy from: another directory of the node, or one above a claim."""
+    for uri in uris(sample_set):
+        upwards = ".." in uri.split("/")
+        if uri.startswith(CLAIM) and upwards:
+            return f"{uri} leads out of its claim"
+        path = f"{uri.removeprefix(LOCAL).rstrip('/')}/"
+        if uri.startswith(LOCAL) and (upwards or not any(path.startswith(f"{one.rstrip('/')}/") for one in allowed)):
+            return (
+                f"{uri} is not below a directory of the nodes that may be copied from: the manager's --local-sources"
+                f" {'are ' + ', '.join(allowed) if allowed else 'names none'}"
+            )
+    return ""
 
 
 def _secret(sample_set: SampleSet, own: PartialSecretReference | None) -> Key:

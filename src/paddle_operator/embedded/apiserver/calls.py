@@ -11,7 +11,7 @@ import msgspec
 import yaml
 
 from paddle_operator.api.manifest import Key, Manifest, key_of
-from paddle_operator.embedded.apiserver import patches, refusals
+from paddle_operator.embedded.apiserver import patches, refusals, strategic
 from paddle_operator.embedded.apiserver.deletion import Deletion
 from paddle_operator.embedded.apiserver.lists import number
 from paddle_operator.embedded.apiserver.objects import Objects, Options, UnknownFields
@@ -22,6 +22,8 @@ from paddle_operator.kube.request import APPLY, JSON, PatchType, Propagation
 
 LONGEST_WATCH = 3600
 YAML = "application/yaml"
+STRATEGIC = "application/strategic-merge-patch+json"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 class Place(NamedTuple):
@@ -130,6 +132,15 @@ class Call:
                 return objects.patch(
                     resource, key, lambda before: _object(patches.merge_patched(before, change)), options, subresource
                 ), HTTPStatus.OK
+            case t if t == STRATEGIC and not resource.custom:
+                change = self.manifest
+                return objects.patch(
+                    resource,
+                    key,
+                    lambda before: _object(strategic.patched(before, change, resource.schema)),
+                    options,
+                    subresource,
+                ), HTTPStatus.OK
             case PatchType.JSON:
                 operations = self._decoded()
                 if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
@@ -182,6 +193,8 @@ class Call:
         return _object(self._decoded())
 
     def _decoded(self) -> object:
+        if self.content_type == PROTOBUF:
+            raise refusals.unsupported_media([JSON, YAML])
         try:
             if self.content_type in (APPLY, YAML) and not self.body.lstrip().startswith((b"{", b"[")):
                 return yaml.safe_load(self.body)

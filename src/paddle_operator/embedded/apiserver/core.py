@@ -1,5 +1,6 @@
 """What core resources ask for beyond their schemas: names of keys, containers in pods, and what stays as it is."""
 
+import base64
 import re
 from collections.abc import Iterator
 
@@ -47,6 +48,16 @@ def faults(resource: Resource, wanted: Manifest, before: Manifest | None) -> Ite
         yield Cause(Why.REQUIRED, "spec.containers")
     if before is not None:
         yield from _frozen_faults(resource, wanted, before)
+
+
+def converted(resource: Resource, manifest: Manifest) -> Manifest:
+    """Give a Secret's plain values their place among the others, as if they had come encoded."""
+    plain = manifest.get("stringData")
+    if resource.custom or resource.kind.plural != "secrets" or not isinstance(plain, dict):
+        return manifest
+    encoded = {name: base64.b64encode(str(value).encode()).decode() for name, value in plain.items()}
+    kept = {name: part for name, part in manifest.items() if name != "stringData"}
+    return {**kept, "data": {**(manifest.get("data") or {}), **encoded}}
 
 
 def _frozen_faults(resource: Resource, wanted: Manifest, before: Manifest) -> Iterator[Cause]:

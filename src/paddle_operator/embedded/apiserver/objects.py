@@ -102,7 +102,7 @@ class Objects:
     ) -> Manifest:
         before = self.storage.get(resource.kind, key)
         wanted = change(before)
-        if not subresource:
+        if not (subresource and resource.custom):
             _refuse_other(resource, wanted, before)
         return self._update(resource, before, wanted, options, subresource)
 
@@ -190,7 +190,7 @@ class Objects:
             options.warnings += [f'unknown field "{path}"' for path in unknown]
         if defaults:
             fitted = fitting.defaulted(fitted, resource.schema)
-        return fitted if isinstance(fitted, dict) else manifest
+        return core.converted(resource, fitted) if isinstance(fitted, dict) else manifest
 
     def _refuse_misplaced(self, resource: Resource, namespace: str, manifest: Manifest, name: str = "") -> None:
         kind, sent = resource.kind, manifest.get("metadata")

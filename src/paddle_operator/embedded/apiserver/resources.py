@@ -30,6 +30,24 @@ SELECTABLE = {
 }
 
 
+# What people look at in core resources; those of pods are in no field.
+COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
+    "namespaces": (("Status", ".status.phase"),),
+    "nodes": (("Status", ".status.conditions[0].reason"),),
+    "statefulsets": (("Ready", ".status.readyReplicas"), ("Wanted", ".spec.replicas")),
+    "persistentvolumeclaims": (("Status", ".status.phase"), ("Volume", ".spec.volumeName")),
+    "persistentvolumes": (("Status", ".status.phase"), ("Claim", ".spec.claimRef.name")),
+    "secrets": (("Type", ".type"),),
+    "events": (
+        ("Type", ".type"),
+        ("Reason", ".reason"),
+        ("Kind", ".involvedObject.kind"),
+        ("Object", ".involvedObject.name"),
+        ("Message", ".message"),
+    ),
+}
+
+
 @dataclass(frozen=True)
 class Resource:
     """A kind as it is served. `custom` ones come from a definition, and are treated a little differently."""
@@ -81,9 +99,15 @@ def _builtin(entry: Manifest, schemas: Manifest) -> Resource:
         schema=whole(_linked(schemas[entry["schema"]], schemas)),
         singular=entry["singular"],
         short_names=tuple(entry["shortNames"]),
+        columns=(*_columns(entry["plural"]), AGE),
         has_status=entry["status"],
         has_generation=entry["generation"],
     )
+
+
+def _columns(plural: str) -> Iterator[Manifest]:
+    for name, path in COLUMNS.get(plural, ()):
+        yield {"name": name, "type": "string", "jsonPath": path}
 
 
 def _linked(schema: Manifest, schemas: Manifest) -> Manifest:

@@ -1,11 +1,15 @@
 """Objects as the table that `kubectl get` shows: the columns of their definition, with ages as people read them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 
+import msgspec
+
 from paddle_operator.api.manifest import Manifest, key_of
+from paddle_operator.embedded.apiserver import podcolumns
 from paddle_operator.embedded.apiserver.resources import Resource
+from paddle_operator.kube.request import PODS
 
 NAME: Manifest = {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
 STEP = re.compile(r"\.([A-Za-z0-9_-]+)|\['([^']+)'\]|\[(\d+)\]")
@@ -21,13 +25,26 @@ SMALLER = {"m": ("s", 1), "h": ("m", MINUTE), "d": ("h", HOUR), "y": ("d", DAY)}
 
 
 def table(resource: Resource, items: Sequence[Manifest], metadata: Manifest, now: datetime) -> Manifest:
+    columns = (*podcolumns.COLUMNS, *resource.columns) if resource.kind == PODS else resource.columns
     return {
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
         "metadata": metadata,
-        "columnDefinitions": [NAME, *(_definition(column) for column in resource.columns)],
+        "columnDefinitions": [NAME, *map(_definition, columns)],
         "rows": [_row(resource, item, now) for item in items],
     }
+
+
+async def lines(resource: Resource, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Give each event of a watch as the table of its object, and a bookmark as a table without rows."""
+    async for event in events:
+        told = msgspec.json.decode(event)
+        found = told["object"]
+        if told["type"] != "ERROR":
+            items = [] if told["type"] == "BOOKMARK" else [found]
+            version = {"resourceVersion": found["metadata"]["resourceVersion"]}
+            told["object"] = table(resource, items, version, datetime.now(UTC))
+        yield msgspec.json.encode(told) + b"\n"
 
 
 def _definition(column: Manifest) -> Manifest:
@@ -41,7 +58,8 @@ def _definition(column: Manifest) -> Manifest:
 
 
 def _row(resource: Resource, item: Manifest, now: datetime) -> Manifest:
-    cells = [key_of(item).name, *(_cell(column, item, now) for column in resource.columns)]
+    own = podcolumns.cells(item) if resource.kind == PODS else []
+    cells = [key_of(item).name, *own, *(_cell(column, item, now) for column in resource.columns)]
     partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": item["metadata"]}
     return {"cells": cells, "object": partial}
 

@@ -9,8 +9,10 @@ from paddle_operator.api.samplejob import WarmupStrategy
 from paddle_operator.engines.juicefs import places
 from paddle_operator.engines.juicefs.places import Found, PlaceError
 from paddle_operator.engines.operations import Share, WarmupOrder
+from paddle_operator.engines.sampling import rank_order
 
 LONGEST_LINE = 4096
+LARGEST_SEED = 1 << 32
 
 
 def check(order: WarmupOrder) -> None:
@@ -22,6 +24,10 @@ def check(order: WarmupOrder) -> None:
     share = order.share
     if share and not 0 <= share.partition < share.partitions:
         raise PlaceError("a share's partition must be from 0 up to, not including, partitions")
+    if share and (share.strategy == WarmupStrategy.SAMPLER) != (share.sampler is not None):
+        raise PlaceError("the strategy sampler needs sampler, and no other does")
+    if share and share.sampler and not (share.sampler.batch_size > 0 and 0 <= share.sampler.epoch < LARGEST_SEED):
+        raise PlaceError(f"a sampler's batchSize must be 1 or more, and its epoch from 0 up to {LARGEST_SEED - 1}")
 
 
 def selected(mount: Path, order: WarmupOrder) -> Iterator[Found]:
@@ -47,6 +53,13 @@ def listed(mount: Path, file: PurePosixPath) -> Iterator[Found]:
 
 
 def shared(files: Iterator[Found], share: Share) -> Iterator[Found]:
+    """Give a partition its part; each computes its own, and no two think differently of it."""
+    if share.sampler is not None:
+        everything = list(files)
+        mine = rank_order(len(everything), share.partition, share.partitions, share.sampler)
+        # To fill up, a rank may read a file twice: it is cached once.
+        yield from (everything[number] for number in dict.fromkeys(mine))
+        return
     for number, file in enumerate(files):
         if share.strategy == WarmupStrategy.RANDOM:
             # Which one is chance, and yet the same chance on every partition.

@@ -83,6 +83,7 @@ def test_a_default_holds_without_an_api_server() -> None:
     assert isinstance(cache, CacheBackend)
     assert cache.spec.cache_engine
     assert cache.spec.cache_engine.fluid
+    assert cache.spec.cache_engine.fluid.alluxio_runtime
     assert cache.spec.cache_engine.fluid.alluxio_runtime.replicas == 1
 
 

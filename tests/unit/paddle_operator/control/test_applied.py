@@ -23,6 +23,13 @@ MARK = "example.org/applied"
         ({"a": 1}, {"gone": None}, True),
         ({"gone": 1}, {"gone": None}, False),
         (None, {}, False),
+        (
+            {"ownerReferences": [{"uid": "theirs"}, {"uid": "a", "kind": "A"}]},
+            {"ownerReferences": [{"uid": "a"}]},
+            True,
+        ),
+        ({"ownerReferences": [{"uid": "theirs"}]}, {"ownerReferences": [{"uid": "a"}]}, False),
+        ({}, {"ownerReferences": [{"uid": "a"}]}, False),
     ],
 )
 def test_what_is_wanted_is_there_or_not(*, observed: object, wanted: object, expected: bool) -> None:

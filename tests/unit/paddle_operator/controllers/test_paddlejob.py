@@ -3,7 +3,8 @@
 import pytest
 
 from paddle_operator.controllers.paddlejob import access, controller
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
+from paddle_operator.desired.paddlejob.snapshot import Settings
+from paddle_operator.desired.training.settings import Scheduling
 
 
 def watched(scheduling: Scheduling) -> set[str]:
@@ -15,7 +16,10 @@ def watched(scheduling: Scheduling) -> set[str]:
     [(Scheduling.NONE, set()), (Scheduling.VOLCANO, {"podgroups"}), (Scheduling.NATIVE, {"workloads"})],
 )
 def test_a_gangs_kind_is_watched_only_where_it_is_asked_for(scheduling: Scheduling, gang: set[str]) -> None:
-    assert watched(scheduling) == {"paddlejobs", "samplesets", "pods", "services", "configmaps"} | gang
+    assert watched(scheduling) == {
+        *("paddlejobs", "samplesets", "cachebackends", "pods", "services", "configmaps"),
+        *gang,
+    }
 
 
 @pytest.mark.parametrize("scheduling", Scheduling)

@@ -19,7 +19,7 @@ from support.samplesets import sample_set
 from support.samplesnapshots import decoded, seen, server, word
 
 WATCHED = {
-    *("samplesets", "paddlejobs", "samplejobs", "nodes", "pods", "services"),
+    *("samplesets", "paddlejobs", "samplejobs", "tfjobs", "pytorchjobs", "nodes", "pods", "services"),
     *("persistentvolumes", "persistentvolumeclaims", "statefulsets"),
 }
 

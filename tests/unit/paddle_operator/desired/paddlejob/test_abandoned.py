@@ -5,7 +5,9 @@ from support.paddleworld import PaddleWorld, paddle_job, role
 
 
 def world_with_a_deleted_pod(*, on_a_node: bool = True) -> PaddleWorld:
-    world = PaddleWorld(paddle_job(worker=role(2))).settle()
+    world = PaddleWorld(paddle_job(worker=role(2)))
+    world.full = True
+    world.settle()
     world.run()
     world.settle()
     pod = world.pod("demo-worker-1")

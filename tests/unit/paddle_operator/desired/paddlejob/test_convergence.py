@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
+from paddle_operator.desired.paddlejob.snapshot import Settings
+from paddle_operator.desired.training.settings import Scheduling
 from support.paddleworld import IMAGE, PaddleWorld, paddle_job, role
 
 JOBS = {

@@ -3,8 +3,9 @@
 import pytest
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.desired.paddlejob.decision import Piece
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
+from paddle_operator.desired.paddlejob.snapshot import Settings
+from paddle_operator.desired.training.decision import Piece
+from paddle_operator.desired.training.settings import Scheduling
 from support.paddleworld import IMAGE, PaddleWorld, paddle_job, role
 
 VOLCANO = Settings(init_image=IMAGE, etcd_server="etcd:2379", scheduling=Scheduling.VOLCANO)

@@ -10,8 +10,9 @@ import pytest
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.controllers.paddlejob import decode
-from paddle_operator.desired.paddlejob.decision import Piece
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
+from paddle_operator.desired.paddlejob.snapshot import Settings
+from paddle_operator.desired.training.decision import Piece
+from paddle_operator.desired.training.settings import Scheduling
 from support.manifests import NAMES, circulating
 from support.paddleworld import IMAGE, PaddleWorld, paddle_job, role, sample_set
 

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from paddle_operator.api.paddlejob import RoleStatus
-from paddle_operator.desired.paddlejob.decision import Piece
-from paddle_operator.desired.paddlejob.snapshot import Scheduling, Settings
+from paddle_operator.desired.paddlejob.snapshot import Settings
+from paddle_operator.desired.training.decision import Piece
+from paddle_operator.desired.training.settings import Scheduling
 from support.paddleworld import IMAGE, PaddleWorld, paddle_job, role
 
 PS_JOB = paddle_job(ps=role(1), worker=role(2))

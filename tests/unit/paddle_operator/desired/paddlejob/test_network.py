@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.desired.paddlejob.decision import Piece
 from paddle_operator.desired.paddlejob.snapshot import PortRange, Settings
+from paddle_operator.desired.training.decision import Piece
 from support.paddleworld import PaddleWorld, paddle_job, role
 
 OWNER = {
@@ -57,6 +57,14 @@ READY_SERVICE = service(
 )
 def test_the_services_of_a_job(spec: Manifest, services: list[Manifest]) -> None:
     assert PaddleWorld(paddle_job(**spec)).settle().all(Piece.SERVICE) == services
+
+
+def test_pods_that_wait_for_a_node_cost_no_services() -> None:
+    world = PaddleWorld(paddle_job(ps=role(1), worker=role(2)))
+    world.full = True
+    assert (world.settle().names(Piece.SERVICE), len(world.pods)) == ([], 3)
+    world.pod("demo-worker-1")["spec"]["nodeName"] = "node-2"
+    assert world.settle().names(Piece.SERVICE) == ["demo", "demo-ps-ready"]
 
 
 def test_services_of_pods_that_are_no_longer_wanted_go() -> None:

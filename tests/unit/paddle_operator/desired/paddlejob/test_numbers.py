@@ -2,7 +2,7 @@
 
 import pytest
 
-from paddle_operator.desired.paddlejob.numbers import read, written_short
+from paddle_operator.desired.training.numbers import read, written_short
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.desired.paddlejob.decision import Piece
+from paddle_operator.desired.training.decision import Piece
 from support.paddleworld import IMAGE, PaddleWorld, paddle_job, role
 
 TEMPLATE: Manifest = {
@@ -53,7 +53,9 @@ WAITING = {
 
 
 def made(pod: str, **spec: object) -> Manifest:
-    return PaddleWorld(paddle_job("demo", **spec)).settle().pod(pod)
+    world = PaddleWorld(paddle_job("demo", **spec))
+    world.full = True
+    return world.settle().pod(pod)
 
 
 def test_a_pod_is_the_template_and_what_makes_it_part_of_the_job() -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.desired.paddlejob.observedpod import Bucket, bucket_of, ended_at
+from paddle_operator.desired.training.observedpod import Bucket, bucket_of, ended_at
 from support.paddleworld import PaddleWorld, paddle_job, ran, role
 
 READY = {"name": "train", "ready": True, "state": {"running": {}}}

@@ -1,12 +1,11 @@
 """The parts of a user's pod template that we add to, with the shape that they must have for it."""
 
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import msgspec
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Record
-from paddle_operator.api.paddlejob import Role
 
 
 class TemplateMetadata(Record, frozen=True):
@@ -42,6 +41,7 @@ class Port(Record, frozen=True):
     """A port that a container lists."""
 
     container_port: int = 0
+    name: str = ""
 
 
 class Container(Record, frozen=True):
@@ -106,6 +106,13 @@ class Template(Record, frozen=True):
         return self.metadata or self.nothing
 
 
-def template_of(role: Role) -> Template:
+class Templated(Protocol):
+    """Whatever has a pod template: a role of a PaddleJob, the replicas of a TFJob."""
+
+    @property
+    def template(self) -> Manifest: ...
+
+
+def template_of(role: Templated) -> Template:
     """Read the template; what has not the shape of a pod raises msgspec.ValidationError and says where."""
     return msgspec.convert(role.template, Template)

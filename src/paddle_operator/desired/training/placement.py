@@ -1,12 +1,11 @@
-"""The data set in a job's pods, and workers next to the part of it that their node caches."""
+"""Data in a job's pods, and workers next to the part of it that their node caches."""
 
 import copy
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.names import sampleset_node_label
-from paddle_operator.api.paddlejob import Placement, SampleSetReference
+from paddle_operator.api.references import Placement, SampleSetReference
 from paddle_operator.api.sampleset import SampleSet
-from paddle_operator.desired.paddlejob.roles import Member, RoleName
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -32,23 +31,32 @@ def _free_name(wanted: str, taken: set[str]) -> str:
     return f"sampleset-{wanted}" if wanted in taken else wanted
 
 
-def near_data(spec: Manifest, member: Member, reference: SampleSetReference, sample_set: SampleSet) -> Manifest:
-    """Place worker i with partition i; other roles, and workers beyond the partitions, go where there is room."""
-    if member.role is not RoleName.WORKER or member.index >= sample_set.spec.partitions:
+def near_data(spec: Manifest, number: int, reference: SampleSetReference, sample_set: SampleSet) -> Manifest:
+    """Place worker i with partition i; workers beyond the partitions go where there is room."""
+    if number >= sample_set.spec.partitions:
         return spec
-    cached_here = {
-        "key": sampleset_node_label(sample_set.metadata.namespace, reference.name),
-        "operator": "In",
-        "values": [f"{reference.name}-runtime-{member.index}"],
-    }
+    namespace = sample_set.metadata.namespace
+    here = cached_here(namespace, reference.name, number)
+    if reference.placement is Placement.PREFERRED:
+        return preferring(spec, here)
     affinity = copy.deepcopy(spec.get("affinity") or {})
     node = affinity.get("nodeAffinity") or {}
-    if reference.placement is Placement.PREFERRED:
-        term = {"weight": HIGHEST_WEIGHT, "preference": {"matchExpressions": [cached_here]}}
-        node[PREFERRED] = [*(node.get(PREFERRED) or []), term]
-    else:
-        terms = (node.get(REQUIRED) or {}).get("nodeSelectorTerms") or []
-        node[REQUIRED] = {"nodeSelectorTerms": narrowed(terms, cached_here)}
+    terms = (node.get(REQUIRED) or {}).get("nodeSelectorTerms") or []
+    node[REQUIRED] = {"nodeSelectorTerms": narrowed(terms, here)}
+    return {**spec, "affinity": {**affinity, "nodeAffinity": node}}
+
+
+def cached_here(namespace: str, sample_set: str, partition: int) -> Manifest:
+    label = sampleset_node_label(namespace, sample_set)
+    return {"key": label, "operator": "In", "values": [f"{sample_set}-runtime-{partition}"]}
+
+
+def preferring(spec: Manifest, expression: Manifest) -> Manifest:
+    """Let the pod go there if there is room."""
+    affinity = copy.deepcopy(spec.get("affinity") or {})
+    node = affinity.get("nodeAffinity") or {}
+    term = {"weight": HIGHEST_WEIGHT, "preference": {"matchExpressions": [expression]}}
+    node[PREFERRED] = [*(node.get(PREFERRED) or []), term]
     return {**spec, "affinity": {**affinity, "nodeAffinity": node}}
 
 

@@ -1,4 +1,4 @@
-"""A pod of a PaddleJob as it was seen: what it does, and why it does not."""
+"""A pod of a job as it was seen: what it does, and why it does not."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,8 +7,13 @@ from enum import StrEnum
 import msgspec
 
 from paddle_operator.api.manifest import Manifest, annotations_of, labels_of
-from paddle_operator.api.names import ANNOTATION_ATTEMPT, ANNOTATION_ROLE, ANNOTATION_TEMPLATE_HASH, LABEL_RESOURCE_TYPE
-from paddle_operator.desired.paddlejob.roles import RoleName
+from paddle_operator.api.names import (
+    ANNOTATION_ATTEMPT,
+    ANNOTATION_ROLE,
+    ANNOTATION_TEMPLATE_HASH,
+    LABEL_REPLICA_TYPE,
+    LABEL_RESOURCE_TYPE,
+)
 
 COORDINATOR = "coord-paddle"
 LONGEST_QUOTE = 500
@@ -35,7 +40,7 @@ class ObservedPod:
 
     manifest: Manifest
     name: str
-    role: RoleName | None
+    role: str
     bucket: Bucket
     address: str
     revision: str
@@ -55,7 +60,7 @@ def observed_pod(manifest: Manifest) -> ObservedPod:
     return ObservedPod(
         manifest=manifest,
         name=manifest["metadata"]["name"],
-        role=_role(labels_of(manifest).get(LABEL_RESOURCE_TYPE) or annotations.get(ANNOTATION_ROLE, "")),
+        role=_role(labels_of(manifest)) or annotations.get(ANNOTATION_ROLE, ""),
         bucket=bucket_of(manifest.get("status") or {}),
         address=str((manifest.get("status") or {}).get("podIP") or ""),
         revision=annotations.get(ANNOTATION_TEMPLATE_HASH, ""),
@@ -65,8 +70,8 @@ def observed_pod(manifest: Manifest) -> ObservedPod:
     )
 
 
-def _role(word: str) -> RoleName | None:
-    return RoleName(word) if word in list(RoleName) else None
+def _role(labels: dict[str, str]) -> str:
+    return labels.get(LABEL_RESOURCE_TYPE) or labels.get(LABEL_REPLICA_TYPE) or ""
 
 
 def bucket_of(status: Manifest) -> Bucket:
@@ -107,6 +112,13 @@ def ended_at(pod: ObservedPod) -> datetime | None:
     """Give the time at which its last container ended, as far as its node told."""
     told = [_ended(container).get("finishedAt") for container in _containers(pod)]
     return max((msgspec.convert(time, datetime) for time in told if time), default=None)
+
+
+def exit_codes(pod: ObservedPod, container: str) -> tuple[int, ...]:
+    """Give the code that this container ended with, or where there is none of that name those of all."""
+    found = (pod.manifest.get("status") or {}).get("containerStatuses") or []
+    named = [one for one in found if one.get("name") == container] or found
+    return tuple(_ended(one)["exitCode"] for one in named if "exitCode" in _ended(one))
 
 
 def why_failed(pod: ObservedPod) -> str:

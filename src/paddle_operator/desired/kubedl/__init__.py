@@ -1,0 +1,1 @@
+"""What TFJobs and PyTorchJobs become: pods, services, gangs and a status."""

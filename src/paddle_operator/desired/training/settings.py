@@ -1,0 +1,13 @@
+"""What the manager was started with, for jobs of every kind."""
+
+from enum import StrEnum
+
+DEFAULT_IMAGE = "localhost/paddle-operator:dev"
+
+
+class Scheduling(StrEnum):
+    """Who schedules the pods of a job all or none: nobody, Volcano, or Kubernetes itself from 1.35 on."""
+
+    NONE = ""
+    VOLCANO = "volcano"
+    NATIVE = "native"

@@ -1,0 +1,93 @@
+"""The manifests of a file, read and looked over: what one machine cannot do is refused, what it ignores is named."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import yaml
+
+from paddle_operator.api.manifest import Manifest, is_complete
+
+RESOURCES = ("limits", "requests")
+PLACEMENT = ("nodeSelector", "nodeName", "tolerations", "priorityClassName", "schedulerName", "runtimeClassName")
+
+
+class ManifestError(Exception):
+    """A file is no YAML, or asks for what one machine has not."""
+
+
+def read(path: Path) -> list[Manifest]:
+    try:
+        found = [document for document in yaml.safe_load_all(path.read_text()) if isinstance(document, dict)]
+    except OSError as error:
+        raise ManifestError(f"{path} cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ManifestError(f"{path} is no YAML: {error}") from error
+    manifests = [item for document in found for item in _items(document)]
+    if broken := next((item for item in manifests if not is_complete(item)), None):
+        raise ManifestError(f"{path} has something without metadata.name in it: {str(broken)[:60]!r}")
+    for manifest in manifests:
+        _refuse(path, manifest)
+    return manifests
+
+
+def _items(document: Manifest) -> list[Manifest]:
+    """Take a List for what is in it."""
+    if document.get("kind") == "List":
+        return list(document.get("items") or [])
+    return [document]
+
+
+def _refuse(path: Path, manifest: Manifest) -> None:
+    partitions = (manifest.get("spec") or {}).get("partitions")
+    if manifest.get("kind") == "SampleSet" and isinstance(partitions, int) and partitions > 1:
+        name = manifest["metadata"]["name"]
+        raise ManifestError(
+            f"{path}: SampleSet {name} asks for {partitions} partitions, which take as many nodes, and this machine "
+            "is one: set partitions to 1, or apply the file to a cluster"
+        )
+    for container in _containers(manifest.get("spec")):
+        if not container.get("command"):
+            raise ManifestError(
+                f"{path}: container {container.get('name')} of {manifest.get('kind')} {manifest['metadata']['name']} "
+                "names no command, and images, which may have one, are not run here: add command"
+            )
+
+
+def _containers(value: object) -> Iterator[Manifest]:
+    """Find the containers of all pods that are described anywhere."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _containers(item)
+    if not isinstance(value, dict):
+        return
+    for name, part in value.items():
+        if name in ("containers", "initContainers") and isinstance(part, list):
+            yield from (item for item in part if isinstance(item, dict))
+        else:
+            yield from _containers(part)
+
+
+def ignored(manifests: Iterable[Manifest]) -> list[str]:
+    """Name what the manifests ask for and nobody looks at here, each once."""
+    found: dict[str, None] = {}
+    for manifest in manifests:
+        found |= dict.fromkeys(_ignored(manifest.get("spec")))
+    return list(found)
+
+
+def _ignored(value: object) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _ignored(item)
+    if not isinstance(value, dict):
+        return
+    if value.get("image") and value.get("name"):
+        yield "images"
+    if any(name in (value.get("resources") or {}) for name in RESOURCES if isinstance(value.get("resources"), dict)):
+        yield "resources"
+    if any(value.get(name) for name in PLACEMENT) or "nodeAffinity" in (value.get("affinity") or {}):
+        yield "node selectors, tolerations and priorities"
+    if value.get("securityContext"):
+        yield "security contexts"
+    for part in value.values():
+        yield from _ignored(part)

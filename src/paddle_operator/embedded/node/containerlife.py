@@ -1,0 +1,196 @@
+"""A container from its first start to its last end: started, probed, started again after a pause, and stopped."""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.embedded.node import containers, podstatus, probes
+from paddle_operator.embedded.node.containers import Process, StartError
+from paddle_operator.embedded.node.launch import CANNOT_START, Spec
+from paddle_operator.embedded.node.podstatus import ContainerState
+from paddle_operator.embedded.node.sources import ConfigurationError
+from paddle_operator.kube.backoff import Backoff
+
+log = logging.getLogger(__name__)
+CRASHES = Backoff(first=10.0, longest=300.0)
+# A configuration that somebody may still correct.
+CORRECTED = 2.0
+LONG_ENOUGH = 600.0
+LONGEST_LOG = 64 << 20
+
+
+@dataclass
+class ContainerLife:
+    """`specify` says how to start it; `changed` is told whenever its state has changed.
+
+    An init container's good end is told together with what follows it, as a kubelet does.
+    """
+
+    container: Manifest
+    address: str
+    policy: str
+    specify: Callable[[], Awaitable[Spec]]
+    log: Callable[[int], Path]
+    changed: Callable[[], Awaitable[None]]
+    state: ContainerState
+    is_first: bool = False
+    _process: Process | None = None
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self) -> int:
+        """Run it until it is over by its policy, and give its last exit code."""
+        failures = 0
+        while True:
+            began = asyncio.get_running_loop().time()
+            code = await self._once()
+            if self._stop.is_set() or self._is_over(code):
+                return code
+            failures = 1 if asyncio.get_running_loop().time() - began > LONG_ENOUGH else failures + 1
+            await self._pause(failures)
+            if self._stop.is_set():
+                return code
+            self.state.restarts += 1
+
+    async def stop(self, grace: float) -> None:
+        """Ask it to end, and after a while make it."""
+        self._stop.set()
+        if self._process is None:
+            return
+        self._process.stop()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await self._process.wait()
+        self._process.kill()
+        await self._process.wait()
+
+    def _is_over(self, code: int) -> bool:
+        return self.policy == "Never" or (self.policy == "OnFailure" and code == 0)
+
+    async def _once(self) -> int:
+        spec = await self._specified()
+        began = datetime.now(UTC)
+        if spec is None or self._stop.is_set():
+            return await self._ended(began, 0 if self._stop.is_set() else CANNOT_START, "")
+        place = self.log(self.state.restarts)
+        try:
+            self._process = await containers.start(spec, place)
+        except StartError as error:
+            log.warning("not started container=%s: %s", self.state.name, error)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with place.open("a") as file:
+                file.write(f"{error}\n")
+            return await self._ended(began, CANNOT_START + 1, str(error), reason="StartError")
+        self.state.identity = f"process://{self._process.number}"
+        self.state.state = podstatus.running(began)
+        has_startup = "startupProbe" in self.container
+        self.state.started, self.state.ready = (
+            not has_startup,
+            not has_startup and "readinessProbe" not in self.container,
+        )
+        await self.changed()
+        code = await self._watched(self._process, spec, place)
+        return await self._ended(began, code, "")
+
+    async def _specified(self) -> Spec | None:
+        """Find out how to start it; what is wrong is said, and may be corrected meanwhile."""
+        while not self._stop.is_set():
+            try:
+                return await self.specify()
+            except ConfigurationError as error:
+                self.state.state = podstatus.waiting("CreateContainerConfigError", str(error))
+                await self.changed()
+                await self._sleep(CORRECTED)
+        return None
+
+    async def _watched(self, process: Process, spec: Spec, place: Path) -> int:
+        tasks = [asyncio.create_task(self._probe(process, spec)), asyncio.create_task(_shorten(place))]
+        try:
+            return await process.wait()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _probe(self, process: Process, spec: Spec) -> None:
+        subject = probes.Subject(
+            self.address, self.container, probes.process_inside(process.number), dict(spec.environment)
+        )
+        if startup := self.container.get("startupProbe"):
+            await self._until_started(startup, subject, process)
+        async with asyncio.TaskGroup() as group:
+            if liveness := self.container.get("livenessProbe"):
+                group.create_task(probes.follow(liveness, subject, begin=True, told=lambda _: _fail(process)))
+            if readiness := self.container.get("readinessProbe"):
+                group.create_task(self._follow_readiness(readiness, subject))
+
+    async def _until_started(self, probe: Manifest, subject: probes.Subject, process: Process) -> None:
+        how = probes.pace(probe)
+        await asyncio.sleep(how.delay)
+        for _ in range(how.failures):
+            if await probes.ask(probe, subject, how.timeout):
+                self.state.started, self.state.ready = True, "readinessProbe" not in self.container
+                await self.changed()
+                return
+            await asyncio.sleep(how.period)
+        _fail(process)
+
+    async def _follow_readiness(self, probe: Manifest, subject: probes.Subject) -> None:
+        news: asyncio.Queue[bool] = asyncio.Queue()
+        following = asyncio.create_task(probes.follow(probe, subject, begin=False, told=news.put_nowait))
+        try:
+            while True:
+                self.state.ready = await news.get()
+                await self.changed()
+        finally:
+            following.cancel()
+
+    async def _ended(self, began: datetime, code: int, message: str, reason: str = "") -> int:
+        self._process = None
+        state = podstatus.terminated(code, began, datetime.now(UTC), message)
+        if reason:
+            state["terminated"]["reason"] = reason
+        self.state.state, self.state.ready, self.state.started = state, self.is_first and code == 0, False
+        if code or not self.is_first:
+            await self.changed()
+        return code
+
+    async def _pause(self, failures: int) -> None:
+        """Wait before it is started again; the first time not at all."""
+        self.state.last = self.state.state
+        if failures == 1:
+            return
+        seconds = CRASHES.after(failures - 1)
+        words = f"back-off {seconds:.0f}s restarting failed container={self.state.name}"
+        self.state.state = podstatus.waiting("CrashLoopBackOff", words)
+        await self.changed()
+        await self._sleep(seconds)
+
+    async def _sleep(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stop.wait()
+
+
+def _fail(process: Process) -> None:
+    """Make an end of a container that does not live as it should; its pod's policy says what then."""
+    process.stop()
+    asyncio.get_running_loop().call_later(1.0, process.kill)
+
+
+async def _shorten(place: Path) -> None:
+    """Let nobody who prints without end fill the disk."""
+    while True:
+        await asyncio.sleep(10)
+        await asyncio.to_thread(_cut, place)
+
+
+def _cut(place: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if place.stat().st_size > LONGEST_LOG:
+            os.truncate(place, 0)

@@ -1,0 +1,128 @@
+"""Asking a container whether it has started, is ready, and still lives."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+
+from paddle_operator.api.manifest import Manifest
+
+FINE = range(200, 400)
+EAGER = 0.5
+NSENTER = ("nsenter", "--mount", "--uts", "--net", "--pid")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The container that is asked: its address, its declaration, and a process of its own."""
+
+    address: str
+    container: Manifest
+    process: int
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Pace:
+    delay: float
+    period: float
+    timeout: float
+    failures: int
+    successes: int
+
+
+def pace(probe: Manifest) -> Pace:
+    return Pace(
+        float(probe.get("initialDelaySeconds") or 0),
+        float(probe.get("periodSeconds") or 10),
+        float(probe.get("timeoutSeconds") or 1),
+        int(probe.get("failureThreshold") or 3),
+        int(probe.get("successThreshold") or 1),
+    )
+
+
+async def follow(probe: Manifest, subject: Subject, *, begin: bool, told: Callable[[bool], None]) -> None:
+    """Ask again and again, and tell when the answer has changed for long enough; `begin` is what it is at first.
+
+    What is waited for is asked for more often until it is there the first time.
+    """
+    how, holds = pace(probe), begin
+    streak, pause = 0, how.period if begin else min(how.period, EAGER)
+    await asyncio.sleep(how.delay)
+    while True:
+        answer = await ask(probe, subject, how.timeout)
+        streak = 0 if answer == holds else streak + 1
+        if streak >= (how.successes if answer else how.failures):
+            holds, streak, pause = answer, 0, how.period
+            told(holds)
+        await asyncio.sleep(pause)
+
+
+async def ask(probe: Manifest, subject: Subject, seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            return await _asked(probe, subject)
+    except (TimeoutError, OSError, aiohttp.ClientError, ValueError):
+        return False
+
+
+async def _asked(probe: Manifest, subject: Subject) -> bool:
+    match probe:
+        case {"httpGet": get}:
+            return await _http(get, subject)
+        case {"tcpSocket": tcp}:
+            return await _tcp(tcp, subject)
+        case {"grpc": grpc}:
+            return await _tcp(grpc, subject)
+        case {"exec": {"command": command}}:
+            return await _exec(command, subject)
+    return True
+
+
+async def _http(get: Manifest, subject: Subject) -> bool:
+    host = get.get("host") or subject.address
+    scheme = str(get.get("scheme") or "HTTP").lower()
+    url = f"{scheme}://{host}:{port_of(get['port'], subject.container)}/{str(get.get('path') or '').lstrip('/')}"
+    headers = {header["name"]: header["value"] for header in get.get("httpHeaders") or []}
+    async with aiohttp.ClientSession() as session, session.get(url, headers=headers, ssl=False) as answer:
+        return answer.status in FINE
+
+
+async def _tcp(tcp: Manifest, subject: Subject) -> bool:
+    host = tcp.get("host") or subject.address
+    _, writer = await asyncio.open_connection(host, port_of(tcp["port"], subject.container))
+    writer.close()
+    return True
+
+
+async def _exec(command: list[str], subject: Subject) -> bool:
+    process = await asyncio.create_subprocess_exec(
+        *NSENTER, f"--target={subject.process}", "--", *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=subject.environment,
+    )  # fmt: skip
+    try:
+        return await process.wait() == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+
+
+def port_of(port: int | str, container: Manifest) -> int:
+    """Give a port by its number, or by the name that the container gives it."""
+    if isinstance(port, int) or port.isdecimal():
+        return int(port)
+    ports = container.get("ports") or []
+    return next(int(found["containerPort"]) for found in ports if found.get("name") == port)
+
+
+def process_inside(launcher: int) -> int:
+    """Find the container's own first process by the one that waits for it."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()[0])
+    return launcher

@@ -1,0 +1,131 @@
+"""Manifests on one machine without a cluster, by the real program."""
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from paddle_operator.api.manifest import Manifest
+from support.onemachine import OneMachine
+from support.paddlejobs import paddle_job
+
+PEERS = Path(__file__).parents[1] / "cluster/testbox/peers.py"
+
+
+def role(replicas: int, *command: str, **fields: object) -> Manifest:
+    container = {"name": "main", "image": "demo", "command": list(command)}
+    return {"replicas": replicas, "template": {"spec": {"containers": [container | fields]}}}
+
+
+def test_a_job_ends_with_its_own_exit_code(machine: OneMachine) -> None:
+    told = machine.run(paddle_job("fails", worker=role(1, "sh", "-c", "echo why >&2; exit 3")))
+    assert told.code == 3, told
+    assert told.items["PaddleJob/fails"]["status"]["phase"] == "Failed"
+    assert machine.log("fails-worker-0") == "why\n"
+
+
+@pytest.mark.parametrize(
+    "intranet", [pytest.param("", id="by name"), pytest.param("PodIP", id="by number"), pytest.param("Service")]
+)
+def test_servers_and_workers_find_each_other(machine: OneMachine, intranet: str) -> None:
+    peers = ("python3", str(PEERS))
+    spec = {"intranet": intranet} if intranet else {}
+    told = machine.run(paddle_job("meets", **spec, ps=role(2, *peers), worker=role(2, *peers)))
+    assert told.code == 0, (told, machine.own_log)
+    assert [machine.log(f"meets-worker-{number}") for number in range(2)] == ["TRAINER 0 met 4\n", "TRAINER 1 met 4\n"]
+
+
+def test_a_container_has_what_its_pod_declares_and_mounts_only_there(machine: OneMachine) -> None:
+    program = (
+        "import json, os, socket, sys; from pathlib import Path; "
+        "print(json.dumps([os.environ['GREETING'], os.environ['WHO'], sys.argv[1:], socket.gethostname(), os.getpid(), "
+        "Path('/never/there/text').read_text(), Path('/scratch').is_dir()]))"
+    )
+    settings = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "settings"},
+        "data": {"text": "from a config map"},
+    }
+    worker = role(
+        1,
+        *("python3", "-c", program),
+        args=["$(GREETING) you", "$(UNKNOWN)"],
+        env=[
+            {"name": "GREETING", "value": "hello"},
+            {"name": "WHO", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        ],
+        volumeMounts=[
+            {"name": "settings", "mountPath": "/never/there"},
+            {"name": "scratch", "mountPath": "/scratch"},
+        ],
+    )
+    worker["template"]["spec"]["volumes"] = [
+        {"name": "settings", "configMap": {"name": "settings"}},
+        {"name": "scratch", "emptyDir": {}},
+    ]
+    told = machine.run(settings, paddle_job("looks", worker=worker))
+    assert told.code == 0, (told, machine.own_log, machine.log("looks-worker-0"))
+    assert json.loads(machine.log("looks-worker-0")) == [
+        *("hello", "looks-worker-0", ["hello you", "$(UNKNOWN)"]),
+        *("looks-worker-0", 1, "from a config map", True),
+    ]
+    assert not Path("/never").exists()
+
+
+def test_what_the_api_server_refuses_is_told_in_its_words(machine: OneMachine) -> None:
+    told = machine.call("run", machine.file("bad", paddle_job("bad", worker={"replicas": -1})))
+    assert told.code == 1
+    assert 'PaddleJob.batch.paddlepaddle.org "bad" is invalid' in told.errors
+
+
+def test_a_container_without_a_command_is_told_what_it_lacks(machine: OneMachine) -> None:
+    job = paddle_job(
+        "bare", worker={"replicas": 1, "template": {"spec": {"containers": [{"name": "main", "image": "x"}]}}}
+    )
+    told = machine.run(job)
+    assert told.code == 1
+    assert "container main of PaddleJob bare names no command" in told.errors
+
+
+def test_a_pod_that_waits_for_somebody_says_for_what(machine: OneMachine) -> None:
+    worker = role(1, "true", envFrom=[{"secretRef": {"name": "keys"}}])
+    told = machine.call("run", machine.file("stuck", paddle_job("stuck", worker=worker)), "--timeout=3")
+    assert told.code == 1
+    assert 'pod/stuck-worker-0 CreateContainerConfigError: secret "keys" not found' in told.errors
+
+
+def test_nothing_is_left_of_a_run(machine: OneMachine) -> None:
+    told = machine.run(paddle_job("ends", worker=role(1, "sh", "-c", "sleep 1000 & exit 0")))
+    assert told.code == 0, told
+    assert machine.processes() == []
+    assert machine.mounts() == []
+
+
+def test_a_pod_reaches_the_world_outside_and_not_the_machines_own_doors(machine: OneMachine) -> None:
+    host = address_outside()
+    with socket.create_server((host, 0)) as outside, socket.create_server(("127.0.0.1", 0)) as inside:
+        endpoints = [server.getsockname() for server in (outside, inside)]
+        program = f"""
+import socket
+for endpoint in {endpoints!r}:
+    try:
+        socket.create_connection(endpoint, timeout=5).close()
+        print("reached")
+    except OSError as error:
+        print(error.strerror)
+"""
+        told = machine.run(paddle_job("looks", worker=role(1, "python3", "-c", program)))
+    assert told.code == 0, (told, machine.own_log)
+    assert machine.log("looks-worker-0") == "reached\nConnection refused\n"
+
+
+def address_outside() -> str:
+    """Give an address of this machine by which others know it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+        try:
+            line.connect(("192.0.2.1", 9))  # nothing is sent
+        except OSError:
+            pytest.skip("THIS MACHINE HAS NO NETWORK")
+        return str(line.getsockname()[0])

@@ -1,0 +1,145 @@
+"""The document's training on a real cluster: its data on the nodes, its job on our own engine, and small programs."""
+
+import hashlib
+import json
+
+from localkube.kubectl import Kubectl
+from localkube.node import Node
+from paddle_operator.api.manifest import Manifest
+from support.manifests import changed, circulating
+
+DIRECTORY = "/dataset/mnist"
+FILES = {f"{kind}-{part}-ubyte": hashlib.sha256(f"{kind}{part}".encode()).hexdigest() * 2000
+         for kind in ("train", "t10k") for part in ("images", "labels")}  # fmt: skip
+JUICEFS = {"juicefs": {"secretRef": {"name": "imagenet"}}}
+# Stands in for the document's program: it reads all of --data_dir, and tells what was not in the cache.
+PROGRAM = """
+import hashlib, json, os, pathlib, sys
+given = dict(word[2:].split("=") for word in sys.argv[1:])
+top = pathlib.Path(given["data_dir"])
+def misses():
+    lines = (top.parent / ".stats").read_text().splitlines()
+    return sum(int(float(line.split()[-1])) for line in lines if line.startswith("juicefs_blockcache_miss "))
+before = misses()
+found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in top.iterdir()}
+told = {"cache": os.environ["KUBEDL_CACHE_NAME"], "files": found, "missed": misses() - before}
+print(json.dumps(told), flush=True)
+"""
+# Every task listens; a worker ends when it has reached all others by their names.
+TENSORFLOW = """
+import json, os, socket, time
+config = json.loads(os.environ["TF_CONFIG"])
+task, cluster = config["task"], config["cluster"]
+assert sorted(os.listdir("/data/mnist")), "no data"
+server = socket.create_server(("", 2222))
+others = [name for names in cluster.values() for name in names]
+others.remove(cluster[task["type"]][task["index"]])
+for name in others:
+    host, port = name.split(":")
+    for _ in range(600):
+        try:
+            socket.create_connection((host, int(port)), 2).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    else:
+        raise SystemExit(f"{name} is not reached")
+print(json.dumps(config), flush=True)
+time.sleep(600 if task["type"] == "ps" else 5)
+"""
+# The master counts who comes; ranks and the number of all are what they should be, or it fails.
+TORCH = """
+import os, socket, time
+rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+address = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+assert os.listdir("/data/mnist"), "no data"
+if rank == 0:
+    server = socket.create_server(("", address[1]))
+    ranks = {0}
+    while len(ranks) < world:
+        connection, _ = server.accept()
+        ranks.add(int(connection.recv(16)))
+        connection.sendall(b"met")
+        connection.close()
+    print(sorted(ranks), flush=True)
+else:
+    for _ in range(600):
+        try:
+            with socket.create_connection(address, 2) as connection:
+                connection.sendall(str(rank).encode())
+                assert connection.recv(16) == b"met"
+            break
+        except OSError:
+            time.sleep(0.1)
+    else:
+        raise SystemExit("the master is not reached")
+"""
+
+
+def put_on(node: Node) -> None:
+    """Lay the data on a node, as the document says that one has to."""
+    node.control.run_inside(["mkdir", "-p", DIRECTORY])
+    for name, content in FILES.items():
+        node.control.run_inside(["tee", f"{DIRECTORY}/{name}"], stdin=content)
+
+
+def documents_job(image: str) -> list[Manifest]:
+    """Give the document's TFJob with our engine, and an image that is at hand; its program comes in a ConfigMap."""
+    place = "spec.tfReplicaSpecs.Worker.template.spec"
+    container = f"{place}.containers.0"
+    script = {"name": "script", "mountPath": "/var/tf_mnist"}
+    words = circulating("TFJob/tf-cache")["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+    job = changed(
+        circulating("TFJob/tf-cache"),
+        {
+            "spec.cacheBackend.cacheEngine": JUICEFS,
+            f"{container}.image": image,
+            f"{container}.command": ["python3", *words["command"][1:]],
+            f"{container}.resources": {},
+            f"{container}.volumeMounts": [script],
+            f"{place}.volumes": [{"name": "script", "configMap": {"name": "program"}}],
+        },
+    )
+    program = {"mnist_with_summaries.py": PROGRAM}
+    return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "program"}, "data": program}, job]
+
+
+def replicas(image: str, container: str, program: str, number: int) -> Manifest:
+    made = {"name": container, "image": image, "command": ["python3", "-c", program]}
+    spec = {"containers": [made], "terminationGracePeriodSeconds": 0}
+    return {"replicas": number, "restartPolicy": "Never", "template": {"spec": spec}}
+
+
+def training(kind: str, name: str, types: Manifest) -> Manifest:
+    field = "tfReplicaSpecs" if kind == "TFJob" else "pytorchReplicaSpecs"
+    return {
+        "apiVersion": "training.kubedl.io/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": {field: types, "cacheBackend": {"name": "mnist", "mountPath": "/data"}, "cleanPodPolicy": "Running"},
+    }
+
+
+def shared_cache(idle_seconds: int) -> Manifest:
+    """Give a cache under a name of its own, which goes when nobody uses it."""
+    source = {"location": f"local://{DIRECTORY}", "subDirName": "mnist"}
+    return {
+        "apiVersion": "cache.kubedl.io/v1alpha1",
+        "kind": "CacheBackend",
+        "metadata": {"name": "mnist"},
+        "spec": {
+            "dataset": {"dataSources": [source]},
+            "cacheEngine": JUICEFS,
+            "options": {"idleTime": idle_seconds},
+        },
+    }
+
+
+def state(kubectl: Kubectl, what: str) -> str:
+    found = (kubectl.get(what).get("status") or {}).get("conditions") or [{}]
+    return str(found[-1].get("type", ""))
+
+
+def told(kubectl: Kubectl, pod: str) -> Manifest:
+    found: Manifest = json.loads(kubectl.run("logs", pod))
+    return found

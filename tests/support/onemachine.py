@@ -1,0 +1,148 @@
+"""`paddle-operator run` as a program: this machine as a node, with a state directory of the test's own."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from localkube.binaries import catalog
+from localkube.kubectl import Kubectl
+from localkube.paths import Home
+from localkube.waiting import wait_until
+from paddle_operator.api.manifest import Manifest
+from support import juicefs
+
+PROGRAM = "from paddle_operator.cli.main import main; main()"
+SOURCE = Path(__file__).parents[2] / "src"
+PATIENCE = 90
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a run ended with, and what it said."""
+
+    code: int
+    output: str
+    errors: str
+
+    @property
+    def items(self) -> dict[str, Manifest]:
+        """Give the objects of a run that was asked for JSON, by kind and name."""
+        found = json.loads(self.output)["items"]
+        return {f"{item['kind']}/{item['metadata']['name']}": item for item in found}
+
+
+@dataclass(frozen=True)
+class OneMachine:
+    root: Path
+
+    @property
+    def state(self) -> Path:
+        return self.root / "state"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(SOURCE), "PADDLE_OPERATOR_STATE": str(self.state)}
+
+    def file(self, name: str, *manifests: Manifest) -> Path:
+        file = self.root / f"{name}.yaml"
+        file.write_text(yaml.safe_dump_all(manifests))
+        return file
+
+    def begin(self, *words: str | Path) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *map(str, words)],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def call(self, *words: str | Path) -> Told:
+        """Run the command to its end, which must come."""
+        begun = self.begin(*words)
+        try:
+            output, errors = begun.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            begun.kill()
+            output, errors = begun.communicate()
+            raise AssertionError(f"it did not end: {errors}{self.own_log}") from None
+        return Told(begun.returncode, output, errors)
+
+    def run(self, *manifests: Manifest, options: Sequence[str | Path] = ()) -> Told:
+        return self.call("run", self.file("manifests", *manifests), "-o", "json", *self.options, *options)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return (f"--juicefs={juicefs.PROGRAM}",)
+
+    @property
+    def own_log(self) -> str:
+        log = self.state / "operator.log"
+        return log.read_text() if log.exists() else ""
+
+    def log(self, pod: str, container: str = "main", namespace: str = "default") -> str:
+        """Give what a container of a pod printed, in all its runs and under all its uids."""
+        found = sorted((self.state / "logs" / namespace / pod).glob(f"*/{container}/*.log"))
+        return "".join(file.read_text() for file in found)
+
+    def processes(self) -> list[str]:
+        """Name the processes that have to do with this directory."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = entry.read_text(errors="replace").replace("\0", " ")
+            except OSError:
+                continue
+            if str(self.root) in words:
+                found.append(words)
+        return found
+
+    def mounts(self) -> list[str]:
+        """Name the mounts that any process of this machine has of this directory, or of JuiceFS below it."""
+        found = []
+        for table in Path("/proc").glob("[0-9]*/mountinfo"):
+            try:
+                lines = table.read_text(errors="replace").splitlines()
+            except OSError:
+                continue
+            found += [line for line in lines if str(self.root) in line]
+        return found
+
+
+def sample_set(source: Path) -> Manifest:
+    """Give a data set of the files in a directory of this machine."""
+    return {
+        "apiVersion": "batch.paddlepaddle.org/v1alpha1",
+        "kind": "SampleSet",
+        "metadata": {"name": "numbers"},
+        "spec": {"partitions": 1, "source": {"uri": f"file://{source}"}, "secretRef": {"name": "numbers"}},
+    }
+
+
+@contextlib.contextmanager
+def serving(machine: OneMachine, *options: str) -> Iterator["subprocess.Popen[str]"]:
+    """Have a run that stays, for as long as the `with`."""
+    begun = machine.begin("run", "--stay", *machine.options, *options)
+    try:
+        wait_until((machine.state / "kubeconfig").exists, 20, "it does not serve", 0.05)
+        yield begun
+    finally:
+        begun.send_signal(signal.SIGTERM)
+        begun.communicate(timeout=20)
+
+
+def kubectl(machine: OneMachine, namespace: str = "default") -> Kubectl:
+    """Give the kubectl that the local cluster has, for a run that serves."""
+    program = Home.from_environment().cache.absolute() / "bin" / catalog.key() / "kubectl"
+    if not program.exists():
+        pytest.skip("NO KUBECTL HERE: localkube prepare builds it")
+    return Kubectl(program, machine.state / "kubeconfig", namespace)

@@ -1,0 +1,175 @@
+"""How a job goes from one pass to the next: what is written, what servers are told, when it is looked at again."""
+
+import datetime as dt
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.desired.samplejob.orders import operation_id
+from paddle_operator.desired.samplejob.plan import plan
+from paddle_operator.desired.samplejob.snapshot import Rival, Snapshot
+from paddle_operator.desired.sampleset.runtimes import Standing, Work
+from support import samplesnapshots
+from support.jobsnapshots import READY, after, decoded, rival, seen
+from support.samplesnapshots import NOON, server, word
+
+HELD = ("paddlepaddle.org/samplejob-work",)
+
+
+def condition(snapshot: Snapshot) -> str:
+    status = plan(snapshot).status
+    assert status is not None
+    return f"{status.phase} {status.conditions[0].reason}: {status.conditions[0].message}"
+
+
+def begun(snapshot: Snapshot) -> Snapshot:
+    """Give the snapshot after the servers were chosen, with the finalizer in its place."""
+    later = after(snapshot)
+    metadata = msgspec.structs.replace(later.job.metadata, finalizers=HELD)
+    return replace(later, job=msgspec.structs.replace(later.job, metadata=metadata))
+
+
+def saying(snapshot: Snapshot, *works: Work | None) -> Snapshot:
+    """Let each server say this of the job's work."""
+    name = operation_id(snapshot.job, snapshot.before.retries)
+    servers = [server(number, word=word(**({name: work} if work else {}))) for number, work in enumerate(works)]
+    return replace(snapshot, runtimes={found.partition: found for found in servers})
+
+
+def test_servers_are_chosen_and_written_down_before_any_is_told() -> None:
+    snapshot = seen(decoded("clear"), server(word=word()), server(1, word=word()))
+    first = plan(snapshot)
+    assert first.status is not None
+    assert ([found.pod for found in first.status.results], first.errands, first.finalizers) == (
+        ["imagenet-runtime-0", "imagenet-runtime-1"], (), HELD
+    )  # fmt: skip
+    assert [(errand.pod, errand.order) for errand in plan(begun(snapshot)).errands] == [
+        ("imagenet-runtime-0", {"type": "clear"}),
+        ("imagenet-runtime-1", {"type": "clear"}),
+    ]
+
+
+def test_servers_that_come_later_have_no_part_and_those_that_go_are_missed() -> None:
+    """The original asked whoever was there: a job with one more server never ended, with one less it succeeded."""
+    job = begun(seen(decoded("clear"), server(word=word()), server(1, word=word())))
+    done = Work("clear", Standing.SUCCEEDED, began=NOON, ended=NOON)
+    more = saying(job, done, done, done)
+    assert condition(more).startswith("Succeeded DoClearJobSuccessfully: all 2 servers are done")
+    less = saying(job, done)
+    assert condition(less).startswith("Running Running: 1 of 2 servers are done; imagenet-runtime-1: does not answer")
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (None, "is not ready"),
+        ({"phase": "Syncing", "conditions": [{"type": "Ready", "status": "False", "message": "9 files"}]}, "9 files"),
+        (
+            {
+                "phase": "PartialReady",
+                "conditions": [{"type": "Ready", "status": "False", "reason": "WarmingUp", "message": "0 of 1"}],
+            },
+            "brings its data into the caches first: 0 of 1",
+        ),
+    ],
+)
+def test_a_set_that_is_not_ready_is_waited_for(status: Manifest | None, told: str) -> None:
+    snapshot = seen(sample_set=samplesnapshots.decoded(status))
+    assert condition(snapshot).startswith("Pending WaitingForSampleSet: SampleSet imagenet ")
+    assert condition(snapshot).endswith(told)
+
+
+def test_a_set_without_servers_is_waited_for_and_nothing_succeeds() -> None:
+    assert condition(seen(runtimes={})).endswith("has servers that do not answer yet: imagenet-runtime-0")
+
+
+def test_a_set_that_is_being_deleted_gets_no_more_work() -> None:
+    going = samplesnapshots.decoded(READY, {"deletionTimestamp": "2026-01-01T11:00:00Z"})
+    assert condition(seen(sample_set=going)).endswith("SampleSet imagenet is being deleted")
+
+
+def test_a_secret_that_is_missing_is_waited_for_and_looked_for() -> None:
+    snapshot = seen(decoded("sync"), has_secret=False)
+    assert condition(snapshot).startswith("Pending ErrorSecretNotExist: there is no Secret default/imagenet")
+    assert plan(snapshot).look_again == 5.0
+
+
+@pytest.mark.parametrize(
+    ("other", "waits"),
+    [
+        (rival("older", 11), True),
+        (rival("a", 10), True),
+        (rival("z", 10), False),
+        (rival("younger", 9), False),
+        (rival("younger", 9, begun=True), True),
+    ],
+)
+def test_jobs_queue_by_age_then_name_and_who_has_begun_goes_first(other: Rival, *, waits: bool) -> None:
+    assert condition(seen(rivals=(other,))).startswith("Pending InQueue") == waits
+
+
+@pytest.mark.parametrize(
+    ("other", "ends"),
+    [
+        (rival("z", 9, terminates=True), True),
+        (rival("a", 11, terminates=True), False),
+        (rival("z", 9, begun=True, terminates=True), False),
+    ],
+)
+def test_only_who_is_waited_for_by_a_job_that_terminates_gives_way(other: Rival, *, ends: bool) -> None:
+    assert condition(seen(rivals=(other,))).startswith("Failed Terminated") == ends
+
+
+def test_a_second_look_changes_nothing() -> None:
+    job = begun(seen())
+    half = Work("warmup", Standing.RUNNING, began=NOON - dt.timedelta(seconds=10), bytes=50, total_bytes=100)
+    first = saying(job, half)
+    second = after(first, now=NOON + dt.timedelta(seconds=5))
+    assert plan(second).status == second.before
+    assert plan(second).notices == ()
+
+
+def test_edited_options_cancel_the_work_and_begin_anew() -> None:
+    job = begun(seen(decoded("rmr")))
+    name = operation_id(job.job, 0)
+    running = word(**{name.replace("-", "_"): Work("rmr", Standing.RUNNING, began=NOON)})
+    edited = decoded("rmr", rmrOptions={"paths": ["other"]})
+    edited = msgspec.structs.replace(edited, status=job.job.status)
+    decision = plan(replace(job, job=edited, runtimes={0: server(word=running)}))
+    assert [(errand.id, errand.order) for errand in decision.errands] == [(name, {})]
+    assert decision.status is not None
+    assert decision.status.job_name != job.before.job_name
+
+
+def test_a_failed_job_begins_anew_with_other_options_and_a_succeeded_one_never() -> None:
+    for phase, begins in (("Failed", True), ("Succeeded", False)):
+        before = {"phase": phase, "jobName": "work-of-other-options", "completionTime": "2026-01-01T11:00:00Z"}
+        status = plan(seen(decoded("rmr", before))).status
+        assert status is not None
+        assert (status.phase == "Pending") == begins
+
+
+def test_a_job_that_is_deleted_cancels_what_its_servers_have_not_told_of_yet() -> None:
+    job = begun(seen())
+    metadata = msgspec.structs.replace(job.job.metadata, deletion_timestamp=NOON)
+    job = replace(job, job=msgspec.structs.replace(job.job, metadata=metadata))
+    assert [errand.order for errand in plan(job).errands] == [{}]
+    told = saying(job, Work("", Standing.CANCELLED))
+    assert (plan(told).errands, plan(told).finalizers) == ((), ())
+    silent = replace(job, runtimes={})
+    assert (plan(silent).finalizers, plan(silent).look_again) == (None, 1.0)
+    assert plan(replace(silent, now=NOON + dt.timedelta(minutes=1))).finalizers == ()
+    assert plan(replace(silent, sample_set=None)).finalizers == ()
+
+
+def test_no_more_missing_files_are_named_than_an_object_has_room_for() -> None:
+    names = tuple("x" * 5000 for _ in range(100))
+    lack = Work("warmup", Standing.FAILED, began=NOON, ended=NOON, missing_files=5000, missing=names)
+    job = begun(seen(decoded(), *(server(number, word=word()) for number in range(3))))
+    status = plan(saying(job, lack, lack, lack)).status
+    assert status is not None
+    assert [len(found.missing) for found in status.results] == [100, 0, 0]
+    assert {len(name) for name in status.results[0].missing} == {256}
+    assert [found.missing_files for found in status.results] == [5000] * 3

@@ -1,0 +1,162 @@
+"""The runs of a schedule, with a clock that the test moves: each happens once, and what is missed is told."""
+
+import datetime as dt
+import random
+from dataclasses import replace
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pytest
+
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.samplejob import LONGEST_NAME, LONGEST_NAME_OF_SCHEDULE, SampleJobSpec
+from paddle_operator.desired.samplejob.plan import plan
+from paddle_operator.desired.samplejob.runs import run_name
+from paddle_operator.desired.samplejob.snapshot import Run, Snapshot
+from support.jobsnapshots import after, decoded
+from support.samplesnapshots import NOON
+
+HOURLY = {"schedule": "0 * * * *"}
+
+
+def seen(now: dt.datetime = NOON, runs: tuple[Run, ...] = (), **spec: object) -> Snapshot:
+    return Snapshot(decoded("warmup", None, **{**HOURLY, **spec}), now, runs=runs, zone=dt.UTC)
+
+
+def run(name: str, phase: str = "Running", minutes_ago: int = 5) -> Run:
+    when = NOON - dt.timedelta(minutes=minutes_ago)
+    manifest: Manifest = {"metadata": {"name": name, "uid": name}}
+    return Run(manifest, name, name, phase, when, when if phase in ("Succeeded", "Failed") else None)
+
+
+def created(snapshot: Snapshot) -> list[str]:
+    return [manifest["metadata"]["name"] for manifest in plan(snapshot).create]
+
+
+def told(snapshot: Snapshot) -> str:
+    status = plan(snapshot).status
+    assert status is not None
+    return f"{status.conditions[0].reason}: {status.conditions[0].message}"
+
+
+def test_a_run_is_a_job_of_its_own_without_the_schedule_and_goes_with_its_owner() -> None:
+    snapshot = seen(timeZone="UTC", concurrencyPolicy="Forbid", backoffLimit=2, warmupOptions={"paths": ["train"]})
+    (manifest,) = plan(snapshot).create
+    assert manifest["metadata"]["name"] == f"work-{int(NOON.timestamp()) // 60}"
+    assert manifest["metadata"]["ownerReferences"][0]["uid"] == "uid-1"
+    assert (manifest["apiVersion"], manifest["kind"]) == ("batch.paddlepaddle.org/v1alpha1", "SampleJob")
+    assert manifest["spec"] == {
+        "type": "warmup",
+        "sampleSetRef": {"name": "imagenet"},
+        "backoffLimit": 2,
+        "warmupOptions": {"paths": ["train"], "strategyName": "sequence"},
+    }
+    assert msgspec.convert(manifest["spec"], SampleJobSpec).schedule is None
+
+
+def test_the_status_says_which_runs_there_are_and_when_the_next_is() -> None:
+    snapshot = seen(runs=(run("a"), run("b", "Succeeded", 7)))
+    status = plan(snapshot).status
+    assert status is not None
+    cron = status.cron_job_status
+    assert cron is not None
+    assert ([found.name for found in cron.active], status.phase) == (["a"], "Running")
+    assert (cron.last_schedule_time, cron.next_schedule_time) == (NOON, NOON + dt.timedelta(hours=1))
+    assert cron.last_successful_time == NOON - dt.timedelta(minutes=7)
+
+
+def test_a_second_look_starts_nothing_and_says_the_same() -> None:
+    later = after(seen(), now=NOON + dt.timedelta(seconds=40))
+    decision = plan(later)
+    assert (decision.create, decision.delete, decision.notices) == ((), (), ())
+    assert plan(after(later)).status == plan(later).status
+    assert decision.look_again == 60.0
+
+
+@pytest.mark.parametrize(
+    ("spec", "runs", "starts", "says"),
+    [
+        ({}, (), True, "Scheduled: the next run is at 2026-01-01T13:00"),
+        ({"suspend": True}, (), False, "Suspended: no runs are started"),
+        ({}, (run("a"),), True, "Scheduled"),
+        ({"concurrencyPolicy": "Forbid"}, (run("a"),), False, "JobAlreadyActive: the run of 2026-01-01T12:00"),
+        ({"concurrencyPolicy": "Forbid"}, (run("a", "Failed"),), True, "Scheduled"),
+        ({"schedule": "59 11 * * *", "startingDeadlineSeconds": 60}, (), True, "Scheduled"),
+        ({"schedule": "58 11 * * *", "startingDeadlineSeconds": 60}, (), False, "MissSchedule: the run of"),
+        ({"schedule": "0 0 30 2 *"}, (), False, "Invalid: the schedule '0 0 30 2 *' never comes"),
+    ],
+    ids=[
+        *("due", "suspended", "allowed beside another", "forbidden beside another", "after another"),
+        *("late, but not too late", "too late", "a schedule that never comes"),
+    ],
+)
+def test_what_is_due_is_started_or_it_is_said_why_not(
+    spec: Manifest, runs: tuple[Run, ...], says: str, *, starts: bool
+) -> None:
+    snapshot = seen(runs=runs, **spec)
+    assert (len(created(snapshot)) == 1) == starts
+    assert told(snapshot).startswith(says)
+
+
+def test_a_time_zone_that_there_is_not_is_told() -> None:
+    assert told(replace(seen(timeZone="Mars/Base"), zone=None)).startswith("UnknownTimeZone: there is no time zone")
+
+
+def test_replacing_ends_what_goes_on_and_starts_the_new() -> None:
+    decision = plan(seen(runs=(run("a"), run("b", "Succeeded")), concurrencyPolicy="Replace"))
+    assert [manifest["metadata"]["name"] for manifest in decision.delete] == ["a"]
+    assert len(decision.create) == 1
+
+
+def test_of_the_runs_that_ended_the_last_few_are_kept() -> None:
+    ended = tuple(run(f"{phase}-{number}", phase, number) for phase in ("Succeeded", "Failed") for number in range(5))
+    later = replace(after(seen()), runs=(*ended, run("active")))
+    gone = [manifest["metadata"]["name"] for manifest in plan(later).delete]
+    assert gone == ["Succeeded-4", "Succeeded-3", "Failed-4", "Failed-3", "Failed-2", "Failed-1"]
+
+
+def test_no_run_goes_before_it_is_written_down_that_it_was() -> None:
+    """Else a manager that is killed in between would start it again."""
+    done = run(run_name(decoded(), NOON), "Succeeded")
+    snapshot = seen(runs=(done,), successfulJobsHistoryLimit=0)
+    assert (len(plan(snapshot).create), plan(snapshot).delete) == (1, ())
+    assert plan(after(snapshot)).delete == (done.manifest,)
+
+
+def test_a_run_can_be_named_and_held_however_long_its_owners_name_is() -> None:
+    job = decoded()
+    metadata = msgspec.structs.replace(job.metadata, name="j" * LONGEST_NAME_OF_SCHEDULE)
+    far = dt.datetime(2150, 1, 1, tzinfo=dt.UTC)
+    assert len(run_name(msgspec.structs.replace(job, metadata=metadata), far)) <= LONGEST_NAME
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("zone", ["Etc/UTC", "Europe/Berlin"])
+def test_whenever_managers_are_killed_each_run_happens_once_and_the_last_due_is_never_lost(
+    seed: int, zone: str
+) -> None:
+    """A manager may be away for hours, or die after it made a run and before it wrote that down."""
+    chance = random.Random(seed)  # noqa: S311  # any moments will do
+    now = dt.datetime(2026, 3, 28, 20, tzinfo=dt.UTC)
+    snapshot = replace(seen(now, schedule="*/15 * * * *"), zone=ZoneInfo(zone))
+    starts: list[str] = []
+    store: dict[str, Run] = {}
+    while now < dt.datetime(2026, 3, 29, 12, tzinfo=dt.UTC):
+        snapshot = replace(snapshot, now=now, runs=tuple(store.values()))
+        decision = plan(snapshot)
+        for manifest in decision.create:
+            name = manifest["metadata"]["name"]
+            starts += [name] if name not in store else []
+            store.setdefault(name, run(name))
+        for manifest in decision.delete:
+            store.pop(manifest["metadata"]["name"])
+        if chance.random() > 0.3:
+            snapshot = after(snapshot)
+            last = snapshot.before.cron_job_status
+            assert last is not None
+            assert last.last_schedule_time is not None
+            assert now - last.last_schedule_time < dt.timedelta(minutes=15)
+        for name in [name for name in store if chance.random() < 0.5]:
+            store[name] = replace(store[name], phase="Succeeded", ended=now)
+        now += dt.timedelta(seconds=chance.choice([1, 30, 60, 60, 600, 7200]))
+    assert len(starts) == len(set(starts)) > 3

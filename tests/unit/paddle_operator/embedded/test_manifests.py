@@ -1,0 +1,60 @@
+"""Manifests for one machine."""
+
+from pathlib import Path
+
+import pytest
+
+from paddle_operator.embedded import manifests
+from paddle_operator.embedded.manifests import ManifestError
+
+JOB = """
+apiVersion: batch.paddlepaddle.org/v1
+kind: PaddleJob
+metadata: {name: one}
+spec:
+  worker:
+    template:
+      spec:
+        nodeSelector: {gpu: "true"}
+        containers:
+        - {name: main, image: demo, command: [train], resources: {limits: {cpu: 1}}}
+"""
+
+
+def written(directory: Path, text: str) -> Path:
+    file = directory / "file.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_a_file_may_hold_several_manifests_and_lists_of_them(tmp_path: Path) -> None:
+    text = "kind: List\nitems:\n- {metadata: {name: a}}\n- {metadata: {name: b}}\n---\n---\nmetadata: {name: c}\n"
+    found = manifests.read(written(tmp_path, text))
+    assert [manifest["metadata"]["name"] for manifest in found] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("a: [", "is no YAML", id="no YAML"),
+        pytest.param("kind: Pod", "without metadata.name", id="no name"),
+        pytest.param(
+            "kind: Pod\nmetadata: {name: x}\nspec: {containers: [{name: main}]}",
+            "names no command",
+            id="an image's command",
+        ),
+        pytest.param(
+            "kind: SampleSet\nmetadata: {name: big}\nspec: {partitions: 3}",
+            "asks for 3 partitions.*set partitions to 1",
+            id="more nodes than one",
+        ),
+    ],
+)
+def test_what_one_machine_cannot_do_is_refused_in_words(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(ManifestError, match=words):
+        manifests.read(written(tmp_path, text))
+
+
+def test_what_is_ignored_is_named_once(tmp_path: Path) -> None:
+    found = manifests.read(written(tmp_path, f"{JOB}---{JOB}"))
+    assert manifests.ignored(found) == ["node selectors, tolerations and priorities", "images", "resources"]

@@ -1,0 +1,50 @@
+"""Which files a warm-up is about, and which of them a partition takes."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from paddle_operator.api.samplejob import SamplerOptions, WarmupStrategy
+from paddle_operator.engines.juicefs import selection
+from paddle_operator.engines.juicefs.places import Found, PlaceError
+from paddle_operator.engines.operations import Share, WarmupOrder
+
+FILES = [Found(f"train/{number}.jpg") for number in range(10)]
+
+
+def share(partition: int, strategy: WarmupStrategy, sampler: SamplerOptions | None = None) -> list[Found]:
+    return list(selection.shared(iter(FILES), Share(partition, 3, strategy, sampler)))
+
+
+@pytest.mark.parametrize("strategy", [WarmupStrategy.SEQUENCE, WarmupStrategy.RANDOM])
+def test_all_partitions_together_take_each_file_once(strategy: WarmupStrategy) -> None:
+    shares = [share(number, strategy) for number in range(3)]
+    assert sorted(itertools.chain(*shares)) == FILES
+
+
+def test_by_the_sampler_a_partition_takes_what_its_rank_reads_in_that_order_and_once() -> None:
+    options = SamplerOptions(2, shuffle=True, epoch=0)
+    shares = [share(number, WarmupStrategy.SAMPLER, options) for number in range(3)]
+    assert shares == [[FILES[number] for number in part] for part in ([6, 1, 7], [4, 0, 9, 3], [2, 8, 0, 5])]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (Share(3, 3), "a share's partition must be"),
+        (Share(0, 1, WarmupStrategy.SAMPLER), "the strategy sampler needs sampler"),
+        (Share(0, 1, WarmupStrategy.RANDOM, SamplerOptions()), "the strategy sampler needs sampler"),
+        (Share(0, 1, WarmupStrategy.SAMPLER, SamplerOptions(0)), "batchSize must be 1 or more"),
+        (Share(0, 1, WarmupStrategy.SAMPLER, SamplerOptions(1, epoch=-1)), "its epoch from 0 up to 4294967295"),
+    ],
+)
+def test_a_share_that_is_none_is_refused(given: Share, message: str) -> None:
+    with pytest.raises(PlaceError, match=message):
+        selection.check(WarmupOrder(share=given))
+
+
+def test_a_list_names_files_by_their_place_below_the_root_or_as_they_are_mounted(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text(f"b.jpg\r\n\n{tmp_path}/a b.jpg\n")
+    order = WarmupOrder(file="list")
+    assert [found.path for found in selection.selected(tmp_path, order)] == ["b.jpg", "a b.jpg"]
