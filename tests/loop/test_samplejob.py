@@ -1,6 +1,7 @@
 """SampleJobs on the real loop: sets, jobs and the runtime servers each do their part."""
 
 import datetime as dt
+import random
 from collections.abc import Callable
 
 import pytest
@@ -31,6 +32,10 @@ def is_told(cluster: CacheCluster, name: str) -> Callable[[], bool]:
 
 def queue(api: Api, names: str) -> Callable[[], bool]:
     return lambda: all("waits for SampleJob" in why(api, name) for name in names)
+
+
+def written_to(api: Api, last: int, otherwise: Callable[[], bool]) -> Callable[[], bool]:
+    return lambda: len(api.writes) >= last or otherwise()
 
 
 def rests(manager: Manager) -> bool:
@@ -285,3 +290,31 @@ async def test_the_set_shows_what_a_job_did(api: Api, managing: Managing, cluste
         await eventually(lambda: sampleloop.status(api)["cacheStatus"].get("cachedBytes") == 100)
         assert sampleloop.status(api)["phase"] == "Ready"
     assert cluster.runtimes.keys() == {Key("default", "imagenet-runtime-0")}
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_whenever_managers_and_servers_are_killed_each_work_is_done_once_and_none_is_lost(
+    api: Api, managing: Managing, cluster: CacheCluster, seed: int
+) -> None:
+    chance = random.Random(seed)  # noqa: S311  # any moments will do
+    await is_ready(api, managing, partitions=2)
+    types = ("clear", "rmr", "warmup", "sync")
+    for number, type_ in enumerate(types):
+        api.put("samplejobs", job(type_, f"job-{number}"))
+
+    def are_done() -> bool:
+        return all(stands(api, "Succeeded", f"job-{number}")() for number in range(len(types)))
+
+    for _ in range(6):
+        last = len(api.writes) + chance.randint(1, 6)
+        async with managing(controllers()):
+            await eventually(written_to(api, last, are_done))
+            victim = f"imagenet-runtime-{chance.randrange(2)}"
+            if chance.random() < 0.6 and victim in api.names("pods"):
+                api.remove("pods", Key("default", victim))
+    async with managing(controllers()):
+        await eventually(are_done)
+    for number, type_ in enumerate(types):
+        servers = [cluster.runtime(partition).spool.begun for partition in range(2)]
+        done = [[name for name in begun if name.startswith(f"job-{number}-")] for begun in servers]
+        assert [len(found) for found in done] == ([1, 1] if type_ in ("clear", "warmup") else [1, 0])

@@ -232,6 +232,20 @@ async def test_a_set_whose_server_dies_says_so_and_comes_back_by_itself(
     assert kinds == ["warmup"]
 
 
+async def test_a_server_that_does_not_answer_is_not_told_as_ready_whatever_its_pod_says(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    await is_ready(api, managing, partitions=2)
+    async with managing(controllers()):
+        await eventually(lambda: cluster.runtime(1).streams >= 2)
+        await cluster.runtime(1).stop()
+        await eventually(stands(api, "PartialReady"))
+        assert why(api).startswith("RuntimeUnreachable: imagenet-runtime-1: ")
+        assert status(api)["runtimeStatus"]["runtimeReady"] == "2/2"
+        await cluster.runtime(1).start()
+        await eventually(stands(api, "Ready"))
+
+
 async def test_a_cache_that_a_node_lost_is_warmed_up_again_and_not_told_as_warm_before(
     api: Api, managing: Managing, cluster: CacheCluster
 ) -> None:

@@ -51,6 +51,23 @@ async def test_a_set_that_is_deleted_waits_for_the_jobs_that_use_it(
     assert orders == ["sync", "warmup", "clear"]
 
 
+async def test_caches_are_emptied_only_when_no_pod_reads_any_more(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    await is_ready(api, managing)
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "imagenet"}}]
+    spec = {"nodeName": "node-1", "containers": [{"name": "main", "image": "demo:v1"}], "volumes": volumes}
+    reader: Manifest = {"metadata": {"name": "reader", "namespace": "default"}, "spec": spec}
+    api.put("pods", {**reader, "status": {"phase": "Running"}})
+    api.remove("samplesets", SET)
+    async with managing(controllers()):
+        await eventually(lambda: why(api, "InUse").endswith("waits for Pod reader to end"))
+        assert cluster.runtime(0).spool.cached > 0
+        api.put("pods", {**reader, "status": {"phase": "Succeeded"}})
+        await eventually(lambda: api.names("samplesets") == [])
+    assert cluster.runtime(0).spool.cached == 0
+
+
 async def test_a_job_that_only_waits_for_the_data_does_not_keep_a_set_from_ending(
     api: Api, managing: Managing, cluster: CacheCluster
 ) -> None:

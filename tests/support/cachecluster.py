@@ -85,7 +85,7 @@ class CacheCluster:
         return any(
             (volume.get("persistentVolumeClaim") or {}).get("claimName") == claim.name
             for pod in self.api.all("pods")
-            if pod["metadata"]["namespace"] == claim.namespace
+            if pod["metadata"]["namespace"] == claim.namespace and (pod.get("status") or {}).get("phase") != "Succeeded"
             for volume in pod["spec"].get("volumes", [])
         )
 

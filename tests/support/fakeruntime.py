@@ -23,6 +23,7 @@ from paddle_operator.engines.reports import Cache, Data, Report
 from support.closing import close
 
 SHARE = 100
+HEARTBEAT = 10.0
 
 
 @dataclass
@@ -31,6 +32,7 @@ class Spool:
 
     operations: dict[str, Operation] = field(default_factory=dict)
     orders: dict[str, Order] = field(default_factory=dict)
+    begun: list[str] = field(default_factory=list)
     cached: int = 0
     cache: str = "first"
 
@@ -48,7 +50,7 @@ class FakeRuntime:
         self.spool = spool
         self.endings = endings
         self.mounted = True
-        self.port = 0
+        self.host, self.port = "127.0.0.1", 0
         self.refused = 0
         self.credentials: list[object] = []
         # What orders of these types are answered with, instead of being taken.
@@ -69,7 +71,7 @@ class FakeRuntime:
         )
         self._runner = web.AppRunner(app, shutdown_timeout=0.1, access_log=None)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
+        await web.TCPSite(self._runner, self.host, self.port).start()
         self.port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
@@ -129,6 +131,7 @@ class FakeRuntime:
             raise web.HTTPConflict(text="this id has another order")
         if known is None:
             known = self._begin(name, given.__struct_config__.tag)
+            self.spool.begun.append(name)
             self.spool.orders[name] = order
         elif known.needs_credentials:
             known = msgspec.structs.replace(known, needs_credentials=False)
@@ -160,14 +163,21 @@ class FakeRuntime:
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
-        await response.prepare(request)
         self.streams += 1
         with contextlib.suppress(ConnectionResetError):
+            await response.prepare(request)
             while True:
                 changed = self._changed
                 await response.write(msgspec.json.encode(self.report) + b"\n\n")
-                await changed.wait()
+                while not changed.is_set():
+                    await self._wait(changed, response)
         return response
+
+    async def _wait(self, changed: asyncio.Event, response: web.StreamResponse) -> None:
+        try:
+            await asyncio.wait_for(changed.wait(), HEARTBEAT)
+        except TimeoutError:
+            await response.write(b"\n")
 
 
 def now() -> dt.datetime:

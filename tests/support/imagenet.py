@@ -8,13 +8,24 @@ from localkube.errors import LocalkubeError
 from localkube.kubectl import Kubectl, Manifest
 from localkube.node import Node
 from localkube.waiting import wait_until
-from paddle_operator.engines.juicefs import counters
-from support.manifests import changed, circulating
+from support.examples import documents
+from support.manifests import ABSENT, changed, circulating
 
 NAME = "imagenet"
 PLACE = f"/mnt/{NAME}"
 KEYS = {"access-key": "planted-access-key", "secret-key": "planted-secret-key"}
+USER, PASSWORD = "reader", "planted-redis-password"
+STORE = "quickstart/store.yaml"
 PORT = 9000
+# Whoever gives a name gives a password, too; the tests themselves do not. What is in it outlives the process.
+REDIS = f"""
+bind 0.0.0.0
+protected-mode no
+appendonly yes
+save ""
+dir /run/redis
+user {USER} on >{PASSWORD} ~* &* +@all
+"""
 PATIENCE = 90.0
 # Prints the checksums of files; JuiceFS' own, in the root, have names with a dot, and one of them has no end.
 CHECKSUMS = """
@@ -40,8 +51,11 @@ return sum
 
 def files(number: int) -> dict[str, str]:
     """Give so many files of different sizes in a few directories, whose contents follow from their names."""
-    names = [f"n0151485{index % 3}/{index:04}.jpg" for index in range(number)]
+    names = [f"n0151485{7 + index % 3}/{index:04}.jpg" for index in range(number)]
     return {name: hashlib.sha256(name.encode()).hexdigest() * (1 + index % 40) for index, name in enumerate(names)}
+
+
+FILES = files(300)
 
 
 def checksums(contents: Mapping[str, str]) -> dict[str, str]:
@@ -49,45 +63,26 @@ def checksums(contents: Mapping[str, str]) -> dict[str, str]:
 
 
 def store(image: str) -> list[Manifest]:
-    """Give a pod with an S3 endpoint: JuiceFS' own gateway, over a volume that nobody mounts."""
-    place = [{"name": "store", "mountPath": "/store"}]
-    meta = "sqlite3:///store/meta.db"
-    own = {"image": image, "imagePullPolicy": "IfNotPresent", "volumeMounts": place}
-    user, password = KEYS["access-key"], KEYS["secret-key"]
-    keys = {"MINIO_ROOT_USER": user, "MINIO_ROOT_PASSWORD": password}
-    keys |= {"AWS_ACCESS_KEY_ID": user, "AWS_SECRET_ACCESS_KEY": password, "AWS_REGION": "us-east-1"}
-    formatting = ["juicefs", "format", "--storage=file", "--bucket=/store/objects/", meta, "store"]
-    serving = {
-        "name": "gateway",
-        "command": ["juicefs", "gateway", "--no-usage-report", meta, f"0.0.0.0:{PORT}"],
-        "env": [{"name": name, "value": value} for name, value in keys.items()],
-        "readinessProbe": {"tcpSocket": {"port": PORT}, "periodSeconds": 1},
-        **own,
-    }
-    spec = {
-        "securityContext": {"runAsUser": 0},
-        "terminationGracePeriodSeconds": 0,
-        "initContainers": [{"name": "format", "command": formatting, **own}],
-        "containers": [serving],
-        "volumes": [{"name": "store", "emptyDir": {}}],
-    }
-    keys_of_source = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "store"}, "stringData": KEYS}
-    return [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "store"}, "spec": spec}, keys_of_source]
+    """Give the quick start's S3 endpoint, with this image and keys of the tests' own."""
+    secret, service, deployment = (changed(made, {"metadata.namespace": ABSENT}) for made in documents(STORE))
+    pod = "spec.template.spec"
+    images = {f"{pod}.{place}.0.image": image for place in ("initContainers", "containers")}
+    return [{**secret, "data": None, "stringData": KEYS}, service, changed(deployment, images)]
 
 
 def fill(kubectl: Kubectl, contents: Mapping[str, str]) -> str:
     """Put files into the bucket, and give their address."""
-    interactive = ("exec", "-i", "store", "-c", "gateway", "--")
-    kubectl.run(*interactive, "python3", "-c", FILLING, stdin=json.dumps(contents))
-    address = f"s3://store.{kubectl.get('pod/store')['status']['podIP']}:{PORT}/imagenet/demo"
-    kubectl.execute("store", "juicefs", "--no-agent", "sync", "/store/filling/", f"{address}/")
+    inside = ("exec", "-i", "deploy/store", "-c", "gateway", "--")
+    kubectl.run(*inside, "python3", "-c", FILLING, stdin=json.dumps(contents))
+    address = f"s3://paddleflow-public.{kubectl.get('service/store')['spec']['clusterIP']}:{PORT}/imagenet/demo"
+    kubectl.run(*inside, "juicefs", "--no-agent", "sync", "/store/filling/", f"{address}/")
     return address
 
 
 def volume_secret(address: str) -> Manifest:
     """Give the documents' Secret with another address, and with the line ends that their command leaves."""
-    values = {"name": NAME, "storage": "redis"}
-    values |= {"bucket": f"redis://{address}:6379/1", "metaurl": f"redis://{address}:6379/0"}
+    values = {"name": NAME, "storage": "redis", "access-key": USER, "secret-key": PASSWORD}
+    values |= {"bucket": f"redis://{address}:6379/1", "metaurl": f"redis://{USER}:{PASSWORD}@{address}:6379/0"}
     lines = {key: f"{value}\n" for key, value in values.items()}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": NAME}, "stringData": lines}
 
@@ -147,8 +142,3 @@ def cached_sizes(node: Node, volume: str) -> list[int]:
 def stored(node: Node) -> str:
     """Give the checksum of all objects of the volume, in the Redis on this node."""
     return node.control.run_inside(["redis-cli", "-n", "1", "eval", STORED, "0"])
-
-
-def misses(kubectl: Kubectl, pod: str) -> int:
-    """Count the blocks that the client behind a pod's mount had to fetch."""
-    return counters.parse(kubectl.execute(pod, "cat", f"{PLACE}/.stats")).get(counters.MISSES, 0)

@@ -29,6 +29,10 @@ class ManagerProgram:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(self._argv, stdout=log, stderr=log, env=environment)
 
+    def restart(self) -> None:
+        self.kill()
+        self.start()
+
     def stop(self) -> int:
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)

@@ -9,9 +9,10 @@ import pytest
 from paddle_operator.api import crd
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import PaddleJob
+from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.desired.paddlejob.snapshot import Settings
 from paddle_operator.embedded.apiserver import validation
-from support.examples import JOBS, PLACE, example, trainings
+from support.examples import JOBS, PLACE, documents, example, trainings
 from support.paddleworld import PaddleWorld
 
 README = (PLACE / "README.md").read_text()
@@ -50,3 +51,17 @@ def test_an_example_gets_all_of_its_pods(name: str) -> None:
     job["metadata"] |= {"namespace": "team", "uid": "uid-1", "generation": 1}
     world = PaddleWorld(job, Settings(etcd_server="paddle-elastic-etcd.paddle-system.svc:2379")).settle()
     assert len(world.pods) == sum(role["replicas"] for role in roles(job))
+
+
+@pytest.mark.parametrize(("file", "kind"), [("imagenet.yaml", SampleSet), ("ps-demo.yaml", PaddleJob)])
+def test_the_quick_starts_files_fit_the_kinds_with_no_field_that_is_not_known(
+    file: str, kind: type[SampleSet] | type[PaddleJob]
+) -> None:
+    (manifest,) = documents(f"quickstart/{file}")
+    schema = crd.v1(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    assert validation.faults(copy.deepcopy(manifest), schema) == []
+    assert msgspec.json.decode(msgspec.json.encode(msgspec.convert(manifest, kind))) == manifest
+
+
+def test_the_quick_starts_files_are_told_of() -> None:
+    assert [path.name for path in PLACE.glob("quickstart/*") if f"(quickstart/{path.name})" not in README] == []

@@ -8,6 +8,7 @@ from paddle_operator.desired.installation.managers import Manager, Settings, obj
 NAMESPACE = "{{ .Release.Namespace }}"
 IMAGE, PULL_POLICY = "{{ .Values.image }}", "{{ .Values.pullPolicy }}"
 WATCHED = "{{ .Values.watchNamespace }}"
+LOCAL_SOURCES = "{{ .Values.localSources }}"
 KUBELET_DIRECTORY = "{{ .Values.kubeletDir }}"
 MADE = "{{- /* Written by `make manifests`: do not edit. */}}\n"
 
@@ -20,7 +21,7 @@ def operator() -> str:
 def extensions() -> str:
     plugin = csi.Settings(IMAGE, NAMESPACE, KUBELET_DIRECTORY, pull_policy=PULL_POLICY)
     printed = text(csi.objects(plugin))
-    made = (installation.sampleset_manager(), installation.samplejob_manager())
+    made = installation.extension_managers(LOCAL_SOURCES)
     managers = "---\n".join(_in_one_or_all(manager) for manager in made)
     return f'{MADE}{managers}{{{{- if eq .Values.csi "{installation.Driver.OURS}" }}}}\n---\n{printed}{{{{- end }}}}\n'
 

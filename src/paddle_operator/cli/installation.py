@@ -7,7 +7,7 @@ from enum import StrEnum
 import click
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.controllers import access, paddlejob, samplejob, sampleset
+from paddle_operator.controllers import access, cachebackend, paddlejob, samplejob, sampleset, trainingjob
 from paddle_operator.desired.installation import csi
 from paddle_operator.desired.installation.managers import NAMESPACE, Manager, Settings, namespace, objects
 from paddle_operator.desired.training.settings import DEFAULT_IMAGE, Scheduling
@@ -64,9 +64,10 @@ def controller_manager(scheduling: Scheduling = Scheduling.NONE, etcd_server: st
     return Manager(name, "controller-manager", paddlejob.NAME, rights, options)
 
 
-def sampleset_manager() -> Manager:
+def sampleset_manager(local_sources: str = "") -> Manager:
     name = "paddle-sampleset-manager"
-    return Manager(name, "sampleset-manager", sampleset.NAME, access.rights(sampleset.ACCESS, lease=name))
+    rights = access.rights(sampleset.ACCESS, lease=name)
+    return Manager(name, "sampleset-manager", sampleset.NAME, rights, (f"--local-sources={local_sources}",))
 
 
 def samplejob_manager() -> Manager:
@@ -74,13 +75,25 @@ def samplejob_manager() -> Manager:
     return Manager(name, "samplejob-manager", samplejob.NAME, access.rights(samplejob.ACCESS, lease=name))
 
 
+def training_manager() -> Manager:
+    """Give the one of caches and of the jobs that came with them."""
+    name = "paddle-training-manager"
+    found = {cachebackend.NAME: cachebackend.ACCESS, **{job: trainingjob.access(job) for job in trainingjob.STRUCTS}}
+    rights = access.rights(access.merged(*found.values()), lease=name)
+    return Manager(name, "training-manager", ",".join(found), rights)
+
+
 def operator(settings: Settings, manager: Manager) -> list[Manifest]:
     """Give our namespace, and the manager of PaddleJobs in it."""
     return [namespace(settings), *objects(manager, settings)]
 
 
-def extensions(settings: Settings, plugin: csi.Settings | None) -> list[Manifest]:
-    """Give the managers of SampleSets and SampleJobs, for a namespace that is there; the CSI plugin if asked for."""
-    managers = (sampleset_manager(), samplejob_manager())
+def extension_managers(local_sources: str = "") -> tuple[Manager, ...]:
+    return sampleset_manager(local_sources), samplejob_manager(), training_manager()
+
+
+def extensions(settings: Settings, plugin: csi.Settings | None, local_sources: str = "") -> list[Manifest]:
+    """Give all managers but that of PaddleJobs, for a namespace that is there; the CSI plugin if asked for."""
+    managers = extension_managers(local_sources)
     made = [manifest for manager in managers for manifest in objects(manager, settings)]
     return [*made, *(csi.objects(plugin) if plugin else ())]

@@ -8,7 +8,7 @@ from paddle_operator.api.names import MANAGER
 from paddle_operator.cli import chart, installation
 from paddle_operator.cli.installation import IMAGE_HELP, Driver, installation_options
 from paddle_operator.cli.listing import text
-from paddle_operator.cli.manager import ALL, choose
+from paddle_operator.cli.manager import ALL, choose, directories
 from paddle_operator.controllers import access, cachebackend, paddlejob, samplejob, sampleset, trainingjob
 from paddle_operator.desired.installation import csi
 from paddle_operator.desired.installation.account import account
@@ -86,12 +86,15 @@ def operator(settings: Settings, scheduling: str, etcd_server: str) -> None:
     show_default=True,
     help="Who mounts JuiceFS: our plugin, or the official driver, of which nothing is printed.",
 )
+@click.option("--local-sources", callback=directories, default="", help="As the manager's option: for local://.")
 @KUBELET_DIR
 @INJECT
-def extensions(settings: Settings, driver: str, kubelet_dir: str, *, inject: bool) -> None:
-    """Print the manager of SampleSets, and the CSI node plugin: deploy/extensions/controllers.yaml."""
+def extensions(
+    settings: Settings, driver: str, local_sources: tuple[str, ...], kubelet_dir: str, *, inject: bool
+) -> None:
+    """Print all managers but that of PaddleJobs, and the CSI node plugin: deploy/extensions/controllers.yaml."""
     plugin = csi.Settings(settings.image, settings.namespace, kubelet_dir, inject, settings.pull_policy)
-    show(installation.extensions(settings, plugin if driver == Driver.OURS else None))
+    show(installation.extensions(settings, plugin if driver == Driver.OURS else None, ",".join(local_sources)))
 
 
 @manifests.command("csi")

@@ -8,7 +8,7 @@ from paddle_operator.api.names import REASON_INVALID
 from paddle_operator.control.controller import SETTLE, Controller, Trigger, World
 from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Apply, Create, Delete, Plan, Status
-from paddle_operator.controllers.access import CHANGE, READ, WATCH, Access
+from paddle_operator.controllers.access import READ, WATCH, Access
 from paddle_operator.controllers.cacheusers import (
     CACHE,
     JOBS,
@@ -20,7 +20,7 @@ from paddle_operator.controllers.cacheusers import (
 )
 from paddle_operator.controllers.kinds import CACHE_BACKENDS, SAMPLE_SETS
 from paddle_operator.desired.cachebackend.engine import Piece
-from paddle_operator.desired.cachebackend.plan import Decision, plan, written
+from paddle_operator.desired.cachebackend.plan import MADE_ONCE, Decision, plan, written
 from paddle_operator.desired.cachebackend.snapshot import Sight, Snapshot
 from paddle_operator.engines.registry import CACHE_ENGINES, cache_engine_name
 from paddle_operator.kube.events import EVENTS, Event, EventType
@@ -46,7 +46,7 @@ ACCESS = (
     *(Access(kind, WATCH) for kind in JOBS),
     Access(EVENTS, ("get", "create", "patch")),
     Access(CLAIMS, WATCH),
-    *(Access(KINDS[piece], tuple(verb for verb in CHANGE if verb != "delete")) for piece in KINDS),
+    *(Access(KINDS[piece], (*READ, "create", *(() if piece in MADE_ONCE else ("patch",)))) for piece in KINDS),
 )
 
 

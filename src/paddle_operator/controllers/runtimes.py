@@ -24,8 +24,8 @@ BACKOFF = Backoff(first=0.5, longest=15.0)
 CALM = 10.0
 # For each server: a set of a thousand has a large status, and always news.
 CROWD = 0.005
-# Three heartbeats.
-SILENCE = 30.0
+# A heartbeat and a half: a status that is half a minute old is too old.
+SILENCE = 15.0
 STREAM = aiohttp.ClientTimeout(total=None, sock_connect=5.0, sock_read=SILENCE)
 CALL = aiohttp.ClientTimeout(total=10.0, sock_connect=5.0)
 LONGEST_REPORT = 8 << 20

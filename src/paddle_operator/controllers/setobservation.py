@@ -28,9 +28,10 @@ from paddle_operator.desired.sampleset.snapshot import SecretView, Settings, Sna
 from paddle_operator.desired.sampleset.sources import secrets_of, volume_secret
 from paddle_operator.engines.registry import engine_of
 from paddle_operator.kube import errors
-from paddle_operator.kube.request import PODS, Kind
+from paddle_operator.kube.request import PODS, Kind, Scope
 
 SET, LABELLED = "sampleset", "labelled"
+FINISHED = ("Succeeded", "Failed")
 KINDS = {
     Piece.VOLUME: Kind("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False),
     Piece.CLAIM: Kind("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
@@ -91,6 +92,8 @@ class Observer:
         self.runtimes.follow(key, endpoints_of(pods, token) if token else {})
         ends = sample_set.metadata.deletion_timestamp is not None
         originals = await observe_originals(world, sample_set) if ends else {}
+        jobs = tuple(observe_users(world, key, SET))
+        mounting = await observe_mounting(world, key, {uid_of(pod) for pod in pods}) if ends and not jobs else ()
         return Snapshot(
             sample_set=sample_set,
             now=world.now().replace(microsecond=0),
@@ -105,7 +108,7 @@ class Observer:
             runtimes={found.partition: found for found in runtimes_of(self.runtimes, sample_set, pods)},
             nodes=_nodes(world, key, pods, originals),
             originals=originals,
-            users=tuple(observe_users(world, key, SET)),
+            users=jobs or mounting,
         )
 
     async def _views(self, world: World, sample_set: SampleSet, token: str) -> dict[Key, SecretView | None]:
@@ -155,6 +158,23 @@ async def observe_originals(world: World, sample_set: SampleSet) -> dict[str, Ma
             if is_of_original(sample_set, manifest):
                 found[piece.value] = manifest
     return found
+
+
+async def observe_mounting(world: World, claim: Key, own: set[str]) -> tuple[str, ...]:
+    """Ask for the pods of others that have the data: what they read would be in the caches after these were emptied.
+
+    Pods outlive their job by a moment, and people have pods of their own; neither is watched.
+    """
+    listed = await world.client.list(Scope(PODS, claim.namespace))
+    return tuple(
+        f"Pod {key_of(pod).name}" for pod in listed.items if uid_of(pod) not in own and has_mounted(pod, claim.name)
+    )
+
+
+def has_mounted(pod: Manifest, claim: str) -> bool:
+    spec, phase = pod["spec"], (pod.get("status") or {}).get("phase")
+    claims = [(volume.get("persistentVolumeClaim") or {}).get("claimName") for volume in spec.get("volumes") or ()]
+    return bool(spec.get("nodeName")) and phase not in FINISHED and claim in claims
 
 
 def pods_of(world: World, sample_set: SampleSet, stateful_set: Manifest | None, index: str) -> Iterator[Manifest]:

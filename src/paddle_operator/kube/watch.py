@@ -93,8 +93,11 @@ class Watch:
         self._warned: set[str] = set()
 
     async def run(self) -> None:
-        """Go on for ever; each failure is one line in the log, and the next try comes later than the last."""
-        failures = 0
+        """Go on for ever; each failure is one line in the log, and the next try comes later than the last.
+
+        That a kind is not there, or is not for us, is said once: it may stay so for as long as we run.
+        """
+        failures, known = 0, ""
         while True:
             problem = await self._round()
             if self._lived() >= self._pace.settled:
@@ -105,7 +108,9 @@ class Watch:
             delay = self._pace.backoff.after(failures)
             self._meter.watch_restarted(self.scope.kind.plural)
             words = self._explained(problem)
-            log.warning("watch interrupted kind=%s retry_in=%.1fs: %s", self.scope.kind.plural, delay, words)
+            level = logging.DEBUG if words == known and (self.is_absent or self.is_forbidden) else logging.WARNING
+            log.log(level, "watch interrupted kind=%s retry_in=%.1fs: %s", self.scope.kind.plural, delay, words)
+            known = words
             await asyncio.sleep(delay)
 
     def _explained(self, problem: errors.KubeError | None) -> str:

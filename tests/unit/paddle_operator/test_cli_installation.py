@@ -52,7 +52,8 @@ def test_what_is_committed_is_what_the_command_prints(path: str) -> None:
 def test_the_deployments_have_the_names_that_users_know() -> None:
     assert names(objects("operator"), "Namespace") == ["paddle-system"]
     assert names(objects("operator"), "Deployment") == ["paddle-controller-manager"]
-    assert names(objects("extensions"), "Deployment") == ["paddle-sampleset-manager", "paddle-samplejob-manager"]
+    managers = ["paddle-sampleset-manager", "paddle-samplejob-manager", "paddle-training-manager"]
+    assert names(objects("extensions"), "Deployment") == managers
 
 
 def test_the_namespace_goes_with_the_operator_and_not_with_the_extensions() -> None:
@@ -150,6 +151,7 @@ def test_the_chart_knows_the_official_driver_and_other_kubelets() -> None:
     where = ("extensions", "--namespace=ops")
     assert rendered("extensions.yaml", "ops", csi="official") == objects(*where, "--csi=official")
     assert rendered("extensions.yaml", "ops", kubeletDir="/data/k") == objects(*where, "--kubelet-dir=/data/k")
+    assert rendered("extensions.yaml", "ops", localSources="/a,/b") == objects(*where, "--local-sources=/a,/b")
 
 
 def test_the_chart_says_what_it_takes_and_brings_our_kinds() -> None:

@@ -31,6 +31,25 @@ def test_each_job_that_users_have_gets_its_pods(name: str) -> None:
     assert (found.count("Pod"), found.count("ConfigMap")) == (replicas, 1)
 
 
+def test_the_documents_tf_job_gets_its_cache_and_its_pod() -> None:
+    objects = planned(circulating("TFJob/tf-cache"))
+    assert kinds(objects) == [
+        ("CacheBackend", "cache-tf-cache-00000"),
+        ("Service", "tf-cache-worker-0"),
+        ("Pod", "tf-cache-worker-0"),
+    ]
+    assert objects[2]["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] == "cache-tf-cache-00000"
+
+
+@pytest.mark.parametrize(
+    ("name", "pods"), [("TFJob/tf-every-field", 6), ("TFJob/tf-uses-a-cache", 1), ("PyTorchJob/pytorch-cache", 1)]
+)
+def test_each_training_job_that_users_have_gets_its_pods(name: str, pods: int) -> None:
+    found = [kind for kind, _ in kinds(planned(circulating(name), options=("--scheduling=volcano",)))]
+    assert (found.count("Pod"), found.count("PodGroup")) == (pods, 1)
+    assert [kind for kind, _ in kinds(planned(circulating(name)))].count("Pod") == pods
+
+
 def test_all_that_a_job_gets_is_printed_in_the_order_in_which_it_is_made() -> None:
     objects = planned(circulating(DEMO), options=("--scheduling=volcano", "--namespace=team"))
     assert kinds(objects) == [
@@ -64,8 +83,8 @@ def test_the_sample_set_in_the_file_says_where_workers_go() -> None:
     ("text", "words"),
     [
         pytest.param("a: [", "is no YAML", id="no YAML"),
-        pytest.param("", "there is no PaddleJob in", id="nothing"),
-        pytest.param("- a\n---\nkind: PaddleJob\n", "there is no PaddleJob in", id="no object"),
+        pytest.param("", "there is no PaddleJob, TFJob, PyTorchJob in", id="nothing"),
+        pytest.param("- a\n---\nkind: PaddleJob\n", "there is no PaddleJob, TFJob, PyTorchJob in", id="no object"),
         pytest.param(
             yaml.safe_dump(changed(circulating(DEMO), {"spec.worker.replicas": "two"})),
             "ps-demo cannot be read: Expected `int`, got `str` - at `$.spec.worker.replicas`",

@@ -1,6 +1,6 @@
 """The end of a set: after the jobs that use it, and with all that was made for it; the data itself is left alone."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from paddle_operator.api import names
 from paddle_operator.api.conditions import condition
@@ -25,8 +25,8 @@ def end(snapshot: Snapshot) -> Decision:
     if snapshot.users:
         return _wait(snapshot)
     labels = labels_left(snapshot)
-    asked = metadata.deletion_timestamp or snapshot.now
-    farewells = [farewell(snapshot, found, asked + LONGEST_FAREWELL) for found in snapshot.runtimes.values()]
+    until = _unused_since(snapshot) + LONGEST_FAREWELL
+    farewells = [farewell(snapshot, found, until) for found in snapshot.runtimes.values()]
     if not all(found.may_go for found in farewells):
         errands = tuple(found.errand for found in farewells if found.errand is not None)
         status = _status(snapshot, "the caches are emptied")
@@ -47,11 +47,20 @@ def end(snapshot: Snapshot) -> Decision:
     return Decision(_status(snapshot, message), labels=labels, delete=delete, look_again=again)
 
 
+def _unused_since(snapshot: Snapshot) -> datetime:
+    """Give the time at which nobody used it any more; the status remembers it, since nothing else does."""
+    for found in snapshot.before.conditions:
+        if found.type == names.CONDITION_IN_USE and found.status == "False":
+            return found.last_transition_time or snapshot.now
+    return snapshot.now
+
+
 def _wait(snapshot: Snapshot) -> Decision:
     message = f"it is being deleted, and waits for {', '.join(snapshot.users)} to end"
     state = State(SampleSetPhase.NONE, names.REASON_IN_USE, message)
     in_use = condition(names.CONDITION_IN_USE, names.REASON_IN_USE, message, holds=True)
-    return Decision(status_of_ending(snapshot, state, [in_use]))
+    # Nobody tells us when pods of others end.
+    return Decision(status_of_ending(snapshot, state, [in_use]), look_again=PAUSE_SECONDS)
 
 
 def _status(snapshot: Snapshot, message: str) -> SampleSetStatus:

@@ -68,6 +68,9 @@ def _first_lack(view: View) -> State:
 def _last_lack(view: View) -> State:
     if view.ready < view.snapshot.partitions:
         return State(SampleSetPhase.PARTIAL_READY, names.REASON_STARTING, _servers(view))
+    if silent := [f"{found.name}: {found.trouble}" for found in view.snapshot.wanted if found.trouble]:
+        # A dead node's pods are ready until somebody notices; what nobody can ask is not claimed.
+        return State(SampleSetPhase.PARTIAL_READY, names.REASON_UNREACHABLE, silent[0])
     if len(view.warming.warm) < view.snapshot.partitions:
         told = view.warming.condition
         return State(SampleSetPhase.PARTIAL_READY, told.reason, told.message)

@@ -324,8 +324,10 @@ LEFT = (Piece.STATEFUL_SET, Piece.CLAIM, Piece.VOLUME)
 
 
 def ending(*runtimes: Runtime, **others: object) -> Snapshot:
-    metadata = {"deletionTimestamp": "2026-01-01T12:00:00Z", "generation": 2}
-    return seen(decoded({"phase": "Ready"}, metadata), *runtimes, **others)
+    """Give a set that was deleted at ten, and that nobody has used since noon."""
+    metadata = {"deletionTimestamp": "2026-01-01T10:00:00Z", "generation": 2}
+    unused = {"type": "InUse", "status": "False", "lastTransitionTime": "2026-01-01T12:00:00Z"}
+    return seen(decoded({"phase": "Ready", "conditions": [unused]}, metadata), *runtimes, **others)
 
 
 def test_a_set_that_ends_empties_its_caches_first_and_then_takes_all_away() -> None:

@@ -193,6 +193,14 @@ def test_a_tf_job_may_name_a_sample_set_as_a_paddle_job_does() -> None:
     assert late.later(60).settle().state == "Failed"
 
 
+def test_a_job_may_have_a_cache_of_several_sources_and_a_sample_set_beside_it() -> None:
+    """The original had one cache for a job, and nothing else."""
+    reference = {"name": "imagenet", "mountPath": "/mnt"}
+    world = TrainingWorld(tf_job({"Worker": replicas(1)}, cacheBackend=NAMED, sampleSetRef=reference))
+    world.cache, world.sample_set = ready_cache(), sample_set()
+    assert mounts(world.settle(), "demo-worker-0") == [("mnist", "/data"), ("imagenet", "/mnt")]
+
+
 def test_a_paddle_job_may_name_a_cache_as_a_tf_job_does() -> None:
     world = PaddleWorld(paddle_job(worker=role(2), cacheBackend=NAMED)).settle()
     assert (world.pods, world.why) == ([], "WaitingForCache: CacheBackend mnist is not in namespace team: create it")

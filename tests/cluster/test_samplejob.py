@@ -1,0 +1,168 @@
+"""SampleJobs on the documents' data set: their four jobs and tables, and a real training that finds what it reads."""
+
+import json
+import re
+
+import pytest
+
+from localkube.cluster import Cluster
+from localkube.kubectl import Kubectl, Manifest
+from paddle_operator.api.samplejob import SamplerOptions
+from paddle_operator.desired.sampleset.figures import in_words
+from paddle_operator.engines.juicefs import counters
+from paddle_operator.engines.sampling import rank_order
+from support import imagenet
+from support.imagenet import FILES, NAME, PLACE, Watched
+from support.manifests import changed, circulating
+from support.paddlejobs import Jobs, paddle_job
+
+# As the document promises; figures follow within that time.
+PROMISED = 30.0
+PATIENCE = 120
+IN_ORDER = sorted(FILES)
+REMOVED = {name: content for name, content in FILES.items() if name.startswith("n01514859/")}
+KEPT = {name: content for name, content in FILES.items() if name not in REMOVED}
+STEP = 64 << 10
+SAMPLER = SamplerOptions(batch_size=4, shuffle=True)
+# Reads two epochs as a training does, and tells in which order, and what its mount had to fetch for it.
+TRAINING = """
+import json, pathlib, sys
+import paddle
+from paddle.io import DataLoader, Dataset, DistributedBatchSampler
+
+top, names = pathlib.Path(sys.argv[1]), json.loads(sys.argv[2])
+
+class Samples(Dataset):
+    def __len__(self):
+        return len(names)
+    def __getitem__(self, index):
+        (top / names[index]).read_bytes()
+        return index
+
+rank = paddle.distributed.ParallelEnv().rank
+sampler = DistributedBatchSampler(Samples(), batch_size=4, shuffle=True)
+loader = DataLoader(Samples(), batch_sampler=sampler, places=paddle.CPUPlace(), num_workers=0)
+for epoch in range(2):
+    before = (top / ".stats").read_text()
+    order = [int(index) for batch in loader for index in batch[0].numpy().reshape(-1)]
+    after = (top / ".stats").read_text()
+    print(json.dumps({"rank": rank, "epoch": epoch, "order": order, "before": before, "after": after}), flush=True)
+"""
+
+
+def table(kubectl: Kubectl, what: str) -> dict[str, str]:
+    """Give a row by its columns' names; one that is empty leaves nothing but spaces."""
+    header, row = kubectl.run("get", *what.split()).splitlines()
+    starts = [found.start() for found in re.finditer(r"\S+( \S+)*", header)]
+    ends = [*starts[1:], None]
+    return {header[start:end].strip(): row[start:end].strip() for start, end in zip(starts, ends, strict=True)}
+
+
+def done(data: Watched, manifest: Manifest) -> Manifest:
+    """Submit a job, wait for its end, and give its status."""
+    name = manifest["metadata"]["name"]
+    data.kubectl.apply(manifest)
+    data.kubectl.wait("condition=Succeeded", f"samplejob/{name}", timeout=PATIENCE)
+    found: Manifest = data.kubectl.get(f"samplejob/{name}")["status"]
+    return found
+
+
+def shows(data: Watched, total: int, cached: int) -> None:
+    """Wait until the set's table says so, and all its figures are true."""
+    volume = data.kubectl.get(f"pvc/{NAME}")["spec"]["volumeName"]
+
+    def is_so() -> bool:
+        figures = data.status["cacheStatus"]
+        return bool(abs(figures["totalBytes"] - total) <= STEP and figures["cachedBytes"] == cached)
+
+    data.eventually(is_so, f"not {total} bytes, {cached} of them cached, of {volume}", PROMISED)
+    row, figures = table(data.kubectl, f"sampleset {NAME}"), data.status["cacheStatus"]
+    assert (row["NAME"], row["RUNTIME"], row["PHASE"]) == (NAME, "1/1", "Ready")
+    assert row["TOTAL SIZE"] == in_words(figures["totalBytes"])
+    assert row["CACHED SIZE"] == in_words(cached)
+    assert row["AVAIL SPACE"].split()[1] in {"MiB", "GiB", "TiB"}
+
+
+def size(contents: dict[str, str]) -> int:
+    return sum(map(len, contents.values()))
+
+
+def in_blocks(contents: dict[str, str]) -> int:
+    """Give the space that JuiceFS counts for files and their directories: whole units of 4 KiB."""
+    directories = {name.partition("/")[0] for name in contents}
+    return sum(-(-len(content) // 4096) * 4096 for content in contents.values()) + 4096 * len(directories)
+
+
+def test_the_documents_four_jobs_do_what_their_tables_say(kube: Cluster, data: Watched) -> None:
+    volume = data.kubectl.get(f"pvc/{NAME}")["spec"]["volumeName"]
+    (node,) = data.cached_on()
+    status = done(data, circulating("SampleJob/imagenet-rmr"))
+    assert table(data.kubectl, "samplejob imagenet-rmr") == {"NAME": "imagenet-rmr", "PHASE": "Succeeded"}
+    assert status["results"][0]["doneFiles"] == len(REMOVED) + 1
+    data.eventually(lambda: data.status["cacheStatus"]["fileCount"] < len(FILES), "nothing is removed", PROMISED)
+
+    uri = data.kubectl.get(f"sampleset/{NAME}")["spec"]["source"]["uri"]
+    changes = {"spec.syncOptions.source": uri, "spec.secretRef.name": "store"}
+    done(data, changed(circulating("SampleJob/imagenet-sync"), changes))
+    assert table(data.kubectl, "samplejob imagenet-sync") == {"NAME": "imagenet-sync", "PHASE": "Succeeded"}
+
+    done(data, circulating("SampleJob/imagenet-clear"))
+    assert table(data.kubectl, "samplejob imagenet-clear") == {"NAME": "imagenet-clear", "PHASE": "Succeeded"}
+    shows(data, in_blocks(FILES), 0)
+    assert imagenet.cached_sizes(kube.node(node), volume) == []
+
+    status = done(data, circulating("SampleJob/imagenet-warmup"))
+    wide = table(data.kubectl, "samplejob imagenet-warmup -o wide")
+    assert {name: wide[name] for name in ("PHASE", "TYPE", "SAMPLESET", "PROGRESS")} == {
+        "PHASE": "Succeeded", "TYPE": "warmup", "SAMPLESET": NAME, "PROGRESS": "100%"
+    }  # fmt: skip
+    (result,) = status["results"]
+    assert (result["expectedBlocks"], result["presentBlocks"]) == (len(FILES),) * 2
+    shows(data, in_blocks(FILES), size(FILES))
+    assert imagenet.cached_sizes(kube.node(node), volume) == sorted(map(len, FILES.values()))
+
+
+@pytest.fixture(scope="module")
+def warmed(data: Watched) -> Watched:
+    """Have three partitions, and in each cache what the rank of its number reads in the first epoch."""
+    data.scale(3)
+    data.until_ready(3)
+    done(data, changed(circulating("SampleJob/imagenet-clear"), {"metadata.name": "empty"}))
+    options = {"strategyName": "sampler", "sampler": {"batchSize": SAMPLER.batch_size, "shuffle": True, "epoch": 0}}
+    done(
+        data,
+        changed(circulating("SampleJob/imagenet-warmup"), {"metadata.name": "ahead", "spec.warmupOptions": options}),
+    )
+    return data
+
+
+def test_each_rank_of_a_training_reads_what_its_partition_was_warmed_for_in_the_order_foretold(
+    kube: Cluster, warmed: Watched, paddlebox: str
+) -> None:
+    volume = warmed.kubectl.get(f"pvc/{NAME}")["spec"]["volumeName"]
+    for rank, node in enumerate(warmed.cached_on()):
+        share = [IN_ORDER[number] for number in set(rank_order(len(FILES), rank, 3, SAMPLER))]
+        assert imagenet.cached_sizes(kube.node(node), volume) == sorted(len(FILES[name]) for name in share)
+    command = ["python3", "-c", TRAINING, PLACE, json.dumps(IN_ORDER)]
+    container = {"name": "train", "image": paddlebox, "imagePullPolicy": "IfNotPresent", "command": command}
+    template = {"spec": {"containers": [container]}}
+    jobs = Jobs(warmed.kubectl)
+    reference = {"name": NAME, "mountPath": PLACE}
+    worker = {"replicas": 3, "template": template}
+    jobs.submit(paddle_job("train", worker=worker, sampleSetRef=reference, cleanPodPolicy="Never"))
+    jobs.until("Completed", "train", timeout=PATIENCE)
+    for rank in range(3):
+        lines = warmed.kubectl.run("logs", f"train-worker-{rank}").splitlines()
+        epochs = [json.loads(line) for line in lines if line.startswith("{")]
+        assert [said["rank"] for said in epochs] == [rank] * 2
+        for epoch, said in enumerate(epochs):
+            options = SamplerOptions(SAMPLER.batch_size, shuffle=True, epoch=epoch)
+            assert said["order"] == rank_order(len(FILES), rank, 3, options)
+        assert fetched(epochs[0]) == 0
+        assert fetched(epochs[1]) > 0
+
+
+def fetched(said: Manifest) -> int:
+    """Count the blocks that were not in the cache while an epoch was read."""
+    before, after = (counters.parse(said[when]).get(counters.MISSES, 0) for when in ("before", "after"))
+    return after - before
