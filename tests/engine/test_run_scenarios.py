@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.test_paddlejob import test_pods_of_every_mode_find_each_other_at_every_kind_of_address
 from cluster.test_paddlejob_life import (
     test_a_job_starts_anew_as_a_whole_and_not_too_often,
     test_a_live_job_is_suspended_scaled_and_changed,
@@ -20,6 +21,7 @@ __all__ = [
     "test_a_job_starts_anew_as_a_whole_and_not_too_often",
     "test_a_live_job_is_suspended_scaled_and_changed",
     "test_deleted_at_any_moment_a_job_leaves_nothing",
+    "test_pods_of_every_mode_find_each_other_at_every_kind_of_address",
     "test_pods_stay_or_go_as_the_policy_says",
 ]
 

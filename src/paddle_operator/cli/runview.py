@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from paddle_operator.api.manifest import Manifest, key_of
 from paddle_operator.embedded.apiserver import tables
@@ -53,13 +54,13 @@ class Screen:
         for title in ("OBJECT", "PHASE", ""):
             table.add_column(title, no_wrap=True)
         for one, found in look.standings.items():
-            table.add_row(str(one), f"[{STYLES[found.good]}]{found.phase}[/]", found.words[:LONGEST_LINE])
+            table.add_row(Text(str(one)), Text(found.phase, STYLES[found.good]), Text(found.words[:LONGEST_LINE]))
         for worker in look.workers:
-            table.add_row(f"  {worker.name}", worker.phase, f"[dim]{worker.line[:LONGEST_LINE]}[/]")
+            table.add_row(Text(f"  {worker.name}"), Text(worker.phase), Text(worker.line[:LONGEST_LINE], "dim"))
         self._live.update(table)
 
     def say(self, words: str) -> None:
-        self._live.console.print(words, markup=False, highlight=False)
+        self._live.console.print(Text(words))
 
 
 @contextlib.contextmanager
