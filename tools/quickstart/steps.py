@@ -12,7 +12,7 @@ from quickstart import images
 from quickstart.stage import SYSTEM, Stage
 
 FILES = ("deploy/v1/crd.yaml", "deploy/v1/operator.yaml", "deploy/extensions/controllers.yaml")
-PARTS = ("deployment/paddle-controller-manager", "deployment/paddle-sampleset-manager", "daemonset/paddle-csi-node")
+OURS = "--selector=app.kubernetes.io/part-of=paddle-operator"
 KINDS = ("paddlejobs", "samplejobs", "samplesets")
 EXAMPLES = "examples/quickstart"
 REDIS_PORT = 6379
@@ -30,7 +30,7 @@ def install(stage: Stage) -> None:
     for file in FILES:
         stage.apply(file)
     with stage.progress.step("the managers, and the CSI plugin on every node"):
-        for part in PARTS:
+        for part in stage.kubectl.run("get", "deployments,daemonsets", OURS, "-o", "name").split():
             stage.kubectl.rolled_out(part)
     stage.show("get", "crd", *(f"{kind}.batch.paddlepaddle.org" for kind in KINDS))
     stage.show("-n", SYSTEM, "get", "pods")
