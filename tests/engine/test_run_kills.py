@@ -40,3 +40,18 @@ def test_killed_at_any_moment_it_leaves_nothing_and_goes_on(machine: OneMachine,
     told = machine.run(sample_set(source), reader("sh", "-c", "cat /data/*"))
     assert told.code == 0, (told, machine.own_log)
     assert machine.log("reads-worker-0").endswith("whole\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_asked_to_end_it_ends_in_order(machine: OneMachine, number: signal.Signals) -> None:
+    worker = {
+        "replicas": 1,
+        "template": {"spec": {"containers": [{"name": "main", "image": "x", "command": ["sleep", "1000"]}]}},
+    }
+    begun = machine.begin("run", machine.file("long", paddle_job("long", worker=worker)))
+    log = "logs/default/long-worker-0/*/main/0.log"
+    wait_until(lambda: any(machine.state.glob(log)), 30, "it does not run", 0.05)
+    begun.send_signal(number)
+    begun.communicate(timeout=20)
+    assert begun.returncode == 130
+    assert (machine.processes(), machine.mounts()) == ([], [])

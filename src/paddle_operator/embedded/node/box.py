@@ -75,6 +75,7 @@ def _guarded(work: Callable[[], int]) -> None:
 def _first_process(work: Callable[[], int], line: int) -> int:
     """Be the first process of the box: see to its mounts, and bury who dies in it."""
     kernel.die_with_parent()
+    os.setpgid(0, 0)  # Ctrl-C is told to who started us, and by it to us, once
     if _is_cut(line):
         return 1  # who started us is gone already
     _furnish()
@@ -116,15 +117,14 @@ def _furnish() -> None:
 
 
 def _forward(process: int) -> None:
-    """Pass on that we are asked to end; Ctrl-C reaches every process of the terminal by itself."""
+    """Pass on that we are asked to end."""
 
     def told(number: int, _: FrameType | None) -> None:
         with suppress(ProcessLookupError):
             os.kill(process, number)
 
-    signal.signal(signal.SIGTERM, told)
-    signal.signal(signal.SIGHUP, told)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, told)
 
 
 def _awaited(process: int) -> int:
