@@ -1,5 +1,6 @@
 """Where the quick start is performed: a cluster, its kubectl, and the person who looks on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,12 +41,19 @@ class Stage:
         self.progress.say(answer)
         return answer
 
-    def until(self, what: str, jsonpath: str, at_least: float | str, words: str) -> None:
-        """Wait until what a path leads to is this word, or not less than this number; else say how to find out why."""
+    def number(self, what: str, jsonpath: str) -> int:
+        return int(self._read(what, jsonpath) or 0)
+
+    def _read(self, what: str, jsonpath: str) -> str:
+        return self.kubectl.run("get", what, "-o", f"jsonpath={{{jsonpath}}}")
+
+    def until(self, what: str, jsonpath: str, wanted: str | Callable[[int], bool], words: str) -> None:
+        """Wait until what a path leads to is this word, or such a number; else say how to find out why."""
 
         def there() -> bool:
-            found = self.kubectl.run("get", what, "-o", f"jsonpath={{{jsonpath}}}")
-            return found == at_least if isinstance(at_least, str) else float(found or 0) >= at_least
+            if isinstance(wanted, str):
+                return self._read(what, jsonpath) == wanted
+            return wanted(self.number(what, jsonpath))
 
         try:
             with self.progress.step(words):

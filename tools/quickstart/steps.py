@@ -15,6 +15,8 @@ FILES = ("deploy/v1/crd.yaml", "deploy/v1/operator.yaml", "deploy/extensions/con
 OURS = "--selector=app.kubernetes.io/part-of=paddle-operator"
 KINDS = ("paddlejobs", "samplejobs", "samplesets")
 EXAMPLES = "examples/quickstart"
+SET = "sampleset/imagenet"
+CACHED, FILES_COUNTED = ".status.cacheStatus.cachedBytes", ".status.cacheStatus.fileCount"
 REDIS_PORT = 6379
 REDIS = f"bind 0.0.0.0\nport {REDIS_PORT}\nprotected-mode no\nappendonly yes\ndir /var/lib/redis\n"
 REDIS_PATIENCE = 30.0
@@ -78,12 +80,41 @@ def make_sample_set(stage: Stage) -> None:
         size = int(
             stage.kubectl.run("exec", "-i", "deploy/store", "-c", "gateway", "--", "python3", "-", stdin=program)
         )
-    address = stage.kubectl.get("service/store")["spec"]["clusterIP"]
-    stage.apply(f"{EXAMPLES}/imagenet.yaml", STORE=address)
-    stage.until("sampleset/imagenet", ".status.phase", "Ready", "the data copied and in the node's cache")
-    stage.until("sampleset/imagenet", ".status.cacheStatus.cachedBytes", size, "and counted")
+    stage.apply(f"{EXAMPLES}/imagenet.yaml", STORE=store_address(stage))
+    stage.until(SET, ".status.phase", "Ready", "the data copied and in the node's cache")
+    stage.until(SET, CACHED, lambda cached: cached >= size, "and counted")
     stage.show("get", "sampleset", "-n", SYSTEM)
     stage.show("get", "pods", "-n", SYSTEM)
+
+
+def manage_data(stage: Stage) -> None:
+    """Remove the data, bring it again, empty the cache, and fill it; the set's own table follows each job."""
+    whole, count = stage.number(SET, CACHED), stage.number(SET, FILES_COUNTED)
+    run_job(stage, "rmr")
+    stage.until(SET, FILES_COUNTED, lambda files: files < count, "the data gone from the set")
+    stage.show("get", "sampleset", "imagenet", "-n", SYSTEM)
+    run_job(stage, "sync", STORE=store_address(stage))
+    stage.until(SET, FILES_COUNTED, lambda files: files >= count, "the data in the set again")
+    stage.show("get", "sampleset", "imagenet", "-n", SYSTEM)
+    run_job(stage, "clear")
+    stage.until(SET, CACHED, lambda size: size == 0, "nothing left in the cache")
+    stage.show("get", "sampleset", "imagenet", "-n", SYSTEM)
+    run_job(stage, "warmup")
+    stage.until(SET, CACHED, lambda size: size >= whole, "all of it in the cache again")
+    stage.show("get", "sampleset", "imagenet", "-n", SYSTEM)
+
+
+def run_job(stage: Stage, kind: str, **values: str) -> None:
+    """Do it again where an earlier quick start has done it: a SampleJob is carried out once."""
+    job = f"samplejob/imagenet-{kind}"
+    stage.kubectl.run("delete", job, "--ignore-not-found")
+    stage.apply(f"{EXAMPLES}/{kind}-job.yaml", **values)
+    stage.until(job, ".status.phase", "Succeeded", f"{kind} by the set's server")
+    stage.show("get", "samplejob", f"imagenet-{kind}", "-n", SYSTEM)
+
+
+def store_address(stage: Stage) -> str:
+    return str(stage.kubectl.get("service/store")["spec"]["clusterIP"])
 
 
 def make_job(stage: Stage) -> None:
@@ -98,6 +129,7 @@ STEPS = (
     Step("1. Prepare a Redis", start_redis),
     Step("2. Make the Secret", make_secret),
     Step("3. Make the SampleSet", make_sample_set),
+    Step("4. Try SampleJobs", manage_data),
     Step("5. Make the PaddleJob", make_job),
 )
 
