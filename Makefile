@@ -6,10 +6,8 @@ IMAGE_PACKAGES := python3,python3-venv,fuse3,ca-certificates
 IMAGE_PYTHONS := 3.11 3.12 3.13
 MANIFESTS := deploy/v1/crd.yaml deploy/v1beta1/crd.yaml deploy/v1/operator.yaml deploy/extensions/controllers.yaml \
 	deploy/chart/templates/operator.yaml deploy/chart/templates/extensions.yaml
-# A file's tests go one after the other. Those that need no cluster are on every core; those that do mostly wait, so
-# that two clusters take little longer than one. What looks at the whole machine comes last, and alone.
+# Those that share a cluster go one after the other; all others on every core, a file in one process.
 PARALLEL := --numprocesses auto --dist loadfile
-ON_CLUSTERS := --numprocesses 2 --dist loadfile
 
 # The tests start Python many hundred times, which must not compile everything anew each time.
 export PYTHONDONTWRITEBYTECODE =
@@ -34,8 +32,7 @@ quickstart-cluster: ready redis ## Install on a local Kubernetes, and go through
 
 test: prepared ## Run every test; those that need Kubernetes skip, and say why, where it cannot be had
 	$(BIN)/pytest -m 'not cluster' $(PARALLEL) $(ARGS)
-	$(BIN)/pytest -m 'cluster and not alone' $(ON_CLUSTERS) $(ARGS)
-	$(BIN)/pytest -m alone $(ARGS)
+	$(BIN)/pytest -m cluster $(ARGS)
 
 test-unit: ready ## Run the tests that need nothing but Python: a minute
 	$(BIN)/pytest -m 'not cluster and not engine' $(PARALLEL) $(ARGS)
@@ -44,8 +41,7 @@ test-engine: ready redis juicefs ## Run the tests that mount a real JuiceFS
 	$(BIN)/pytest -m engine $(PARALLEL) $(ARGS)
 
 test-cluster: prepared ## Run the tests that need the real Kubernetes
-	$(BIN)/pytest -m 'cluster and not alone' $(ON_CLUSTERS) $(ARGS)
-	$(BIN)/pytest -m alone $(ARGS)
+	$(BIN)/pytest -m cluster $(ARGS)
 
 check: check-style check-types check-imports check-generated ## Lint, types, import directions, generated files
 

@@ -22,7 +22,6 @@ from localkube.progress import Progress
 from localkube.waiting import wait_until
 from support import machine
 
-pytestmark = pytest.mark.alone
 ROUNDS = int(os.environ.get("LOCALKUBE_KILL_ROUNDS", "3"))
 LONGEST_UP = 9.0
 
