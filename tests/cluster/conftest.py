@@ -149,11 +149,13 @@ def paddlebox(kube: Cluster, localkube_home: Home, localkube_progress: Progress)
 
 @pytest.fixture(scope="module")
 def redis(kube: Cluster) -> Iterator[Node]:
-    """Give the node on which a Redis runs, without a password as the documents have it."""
+    """Give the node on which a Redis runs, with nothing in it."""
     juicefs.require()
     node = kube.node("node-1")
-    node.control.run_inside(["tee", "/run/redis.conf"], stdin='bind 0.0.0.0\nprotected-mode no\nsave ""\ndir /run\n')
-    argv = ["/usr/bin/env", "redis-server", "/run/redis.conf"]
+    node.control.run_inside(["rm", "-rf", "/run/redis"])
+    node.control.run_inside(["mkdir", "-p", "/run/redis"])
+    node.control.run_inside(["tee", "/run/redis/redis.conf"], stdin=imagenet.REDIS)
+    argv = ["/usr/bin/env", "redis-server", "/run/redis/redis.conf"]
     node.control.start(Program("redis", argv, {"PATH": "/usr/bin:/bin"}, "/var/log/localkube/redis.log"))
     yield node
     node.control.stop("redis")
