@@ -1,7 +1,9 @@
 """Manifests on one machine without a cluster, by the real program."""
 
 import json
+import re
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -123,9 +125,8 @@ for endpoint in {endpoints!r}:
 
 def address_outside() -> str:
     """Give an address of this machine by which others know it."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
-        try:
-            line.connect(("192.0.2.1", 9))  # nothing is sent
-        except OSError:
-            pytest.skip("THIS MACHINE HAS NO NETWORK")
-        return str(line.getsockname()[0])
+    asked = ["ip", "-4", "-oneline", "address", "show", "scope", "global"]
+    listed = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    if (found := re.search(r"inet ([0-9.]+)", listed)) is None:
+        pytest.skip("THIS MACHINE HAS NO NETWORK")
+    return found[1]

@@ -144,5 +144,8 @@ def kubectl(machine: OneMachine, namespace: str = "default") -> Kubectl:
     """Give the kubectl that the local cluster has, for a run that serves."""
     program = Home.from_environment().cache.absolute() / "bin" / catalog.key() / "kubectl"
     if not program.exists():
-        pytest.skip("NO KUBECTL HERE: localkube prepare builds it")
+        reason = "NO KUBECTL HERE: localkube prepare builds it"
+        if os.environ.get("LOCALKUBE_REQUIRED") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
     return Kubectl(program, machine.state / "kubeconfig", namespace)
