@@ -143,6 +143,7 @@ def test_a_watch_tells_at_once_and_of_each_change_and_beats_in_between(volume: V
 def test_the_status_tells_what_there_is_and_what_is_cached(volume: Volume, server: RuntimeProgram) -> None:
     for number in range(30):
         volume.write(f"train/{number}", os.urandom(20_000))
+    volume.await_cached(20_000, 30)
     server.done("clear", type="clear")
     wait_until(lambda: server.status()["data"]["files"] == 31, 30, "the files are not counted")
     wait_until(lambda: server.status()["cache"]["blocks"] == 0, 30, "the cache is not empty")
