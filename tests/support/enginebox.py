@@ -17,7 +17,7 @@ from paddle_operator.engines.juicefs.volume import read_volume
 from support import juicefs
 
 AREA = Path("/mnt")
-PATIENCE = 30
+PATIENCE = 90
 OWN = {".accesslog", ".control", ".stats", ".config", ".trash"}
 
 
