@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from urllib.parse import urlsplit
 
 from paddle_operator.kube.conversation import Conversation
@@ -14,8 +14,8 @@ CONNECT_TIMEOUT = 10.0
 SILENCE = 30
 # Servers end what they have not heard of for longer; a request must not meet with that.
 KEPT = 15.0
-# How long an address may take before the server's next one is tried beside it.
-NEXT_ADDRESS = 0.25
+Address = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
+Place = tuple[socket.AddressFamily, socket.SocketKind, int, str, Address]
 
 
 class Pool:
@@ -64,20 +64,45 @@ class Pool:
         host, port = self._address
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT):
-                transport, made = await asyncio.get_running_loop().create_connection(
-                    Conversation,
-                    host,
-                    port,
-                    ssl=tls,
-                    server_hostname=(self._server_name or host) if tls else None,
-                    happy_eyeballs_delay=NEXT_ADDRESS,
+                line = await _reached(host, port)
+                name = (self._server_name or host) if tls else None
+                connecting = asyncio.get_running_loop().create_connection(
+                    Conversation, sock=line, ssl=tls, server_hostname=name
                 )
+                return (await connecting)[1]
         except TimeoutError as error:
             raise TimeoutError(f"cannot connect to {host}:{port} in {CONNECT_TIMEOUT:.0f} s") from error
         except OSError as error:
             raise OSError(f"cannot connect to {host}:{port}: {error}") from error
-        be_attentive(transport.get_extra_info("socket"))
-        return made
+
+
+async def _reached(host: str, port: int) -> socket.socket:
+    """Try one address after the other, so that one that never answers does not take all the time there is."""
+    places = await _places(host, port)
+    for family, kind, protocol, _, address in places[:-1]:
+        with contextlib.suppress(OSError):
+            async with asyncio.timeout(CONNECT_TIMEOUT / len(places)):
+                return await _line(socket.socket(family, kind, protocol), address)
+    family, kind, protocol, _, address = places[-1]
+    return await _line(socket.socket(family, kind, protocol), address)
+
+
+async def _places(host: str, port: int) -> Sequence[Place]:
+    try:
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except socket.gaierror:  # it is a name
+        return await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+
+
+async def _line(line: socket.socket, address: Address) -> socket.socket:
+    try:
+        line.setblocking(False)
+        be_attentive(line)
+        await asyncio.get_running_loop().sock_connect(line, address)
+    except BaseException:
+        line.close()
+        raise
+    return line
 
 
 def be_attentive(line: socket.socket) -> None:
