@@ -99,7 +99,7 @@ async def _line(line: socket.socket, address: Address) -> socket.socket:
         line.setblocking(False)
         be_attentive(line)
         await asyncio.get_running_loop().sock_connect(line, address)
-    except BaseException:
+    except (OSError, asyncio.CancelledError):
         line.close()
         raise
     return line
