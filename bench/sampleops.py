@@ -9,7 +9,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -19,7 +19,8 @@ from support.enginebox import AREA, Box, Volume, made_box
 from support.runtimeprogram import FINAL, RuntimeProgram
 
 RESULTS = Path(__file__).parent / "results/sampleops.json"
-SOURCE = AREA / "source"
+SOURCE, METADATA = AREA / "source", AREA / "metaurl"
+OPERATIONS = ("sync", "warmup")
 PER_DIRECTORY = 1000
 PAUSE = 0.02
 LONGEST = 600.0
@@ -31,8 +32,11 @@ class Stage:
 
     def __init__(self, box: Box, redis: juicefs.Redis, files: int, size: int) -> None:
         self.box, self.files = box, files
-        self.volume = Volume(box, meta=redis.address(0))
-        self.server = RuntimeProgram(box, self.volume, f"--source-dirs={SOURCE}", "--log-level=info")
+        room = files * size * 4 >> 20
+        self.volume = Volume(box, meta=redis.address(0), **{"cache-size": str(room)})
+        box.inside(METADATA).write_text(redis.address(0))
+        options = (f"--source-dirs={SOURCE}", f"--metadata-file={METADATA}", "--log-level=info")
+        self.server = RuntimeProgram(box, self.volume, *options)
         self.server.start()
         for number in range(files):
             path = box.inside(SOURCE) / f"{number // PER_DIRECTORY:03}" / f"{number:06}.jpg"
@@ -89,15 +93,22 @@ def in_turns(rounds: int, before: Callable[[], None], contestants: dict[str, Run
     return seconds
 
 
-def measured(rounds: int, files: int, size: int) -> dict[str, dict[str, list[float]]]:
+def measured(operations: Sequence[str], rounds: int, files: int, size: int) -> dict[str, dict[str, list[float]]]:
+    taken = {}
     with tempfile.TemporaryDirectory() as scratch, juicefs.redis(Path(scratch) / "redis", "hush") as redis:
         box_directory = Path(scratch) / "box"
         box_directory.mkdir()
         with made_box(box_directory) as box:
             stage = Stage(box, redis, files, size)
-            sync = in_turns(rounds, stage.emptied, {"juicefs sync": stage.bare_sync, "sync": stage.our_sync})
-            warmup = in_turns(rounds, stage.cold, {"juicefs warmup": stage.bare_warmup, "warmup": stage.our_warmup})
-    return {"sync": sync, "warmup": warmup}
+            if "sync" in operations:
+                syncs = {"juicefs sync": stage.bare_sync, "sync": stage.our_sync}
+                taken["sync"] = in_turns(rounds, stage.emptied, syncs)
+            else:
+                stage.bare_sync("")
+            if "warmup" in operations:
+                warmups = {"juicefs warmup": stage.bare_warmup, "warmup": stage.our_warmup}
+                taken["warmup"] = in_turns(rounds, stage.cold, warmups)
+    return taken
 
 
 def report(taken: dict[str, dict[str, list[float]]]) -> dict[str, float]:
@@ -112,12 +123,13 @@ def report(taken: dict[str, dict[str, list[float]]]) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("operations", nargs="*", default=OPERATIONS, help="sync, warmup, or both")
     parser.add_argument("--files", type=int, default=20_000)
     parser.add_argument("--size", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--keep", action="store_true", help=f"write {RESULTS.name}")
     arguments = parser.parse_args()
-    taken = measured(arguments.rounds, arguments.files, arguments.size)
+    taken = measured(arguments.operations, arguments.rounds, arguments.files, arguments.size)
     ratios = report(taken)
     if arguments.keep:
         machine = {"cores": os.cpu_count(), "kernel": platform.release()}
