@@ -149,10 +149,14 @@ class Search:
             return False
         found = wanted = 0
         for piece in record.pieces:
+            findings.bytes += piece.length
+            if self.block_size and 0 < piece.size <= self.block_size and piece.length:
+                wanted += 1
+                found += cachefiles.is_present(self.trees, Block(piece.id, 0, piece.size))
+                continue
             blocks = self._blocks(piece)
             wanted += len(blocks)
             found += sum(cachefiles.is_present(self.trees, block) for block in blocks)
-            findings.bytes += piece.length
         findings.expected += wanted
         findings.present += found
         return found == wanted

@@ -32,13 +32,16 @@ class Listing:
     file: Path
     files: int = 0
     bytes: int = 0
+    block_size: int | None = None
     _grown: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def write(self, files: Iterator[Found], metadata: Path | None, volume: Awaitable[Identity]) -> None:
         """Learn the pieces of every file, from the metadata if they can be read, else from the client."""
         try:
             with contextlib.ExitStack() as stack:
-                told = await asyncio.to_thread(stack.enter_context, opened(metadata, (await volume).uuid))
+                known = await volume
+                told = await asyncio.to_thread(stack.enter_context, opened(metadata, known.uuid))
+                self.block_size = known.block_size or (told.block_size if told else None)
                 asked = Asked(self.mount, stack.enter_context(conversations()), told)
                 log.info("pieces are learned from=%s", "client" if told is None else "metadata")
                 while records := await asyncio.to_thread(self._next, files, asked):

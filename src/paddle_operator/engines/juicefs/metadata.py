@@ -23,8 +23,11 @@ LARGEST = 64 << 10
 Extent = tuple[int, Slice]
 
 
-class Setting(msgspec.Struct, rename={"uuid": "UUID"}):
+class Setting(msgspec.Struct, rename={"uuid": "UUID", "block_size": "BlockSize"}):
+    """What a volume was formatted with."""
+
     uuid: str
+    block_size: int  # in KiB
 
 
 class Metadata:
@@ -32,13 +35,12 @@ class Metadata:
 
     def __init__(self, asked: Redis) -> None:
         self._redis = asked
-
-    def uuid(self) -> str:
-        (told,) = self._redis.ask([(b"GET", SETTING)])
+        (told,) = asked.ask([(b"GET", SETTING)])
         try:
-            return msgspec.json.decode(told if isinstance(told, bytes) else b"", type=Setting).uuid
+            setting = msgspec.json.decode(told if isinstance(told, bytes) else b"", type=Setting)
         except msgspec.DecodeError as error:
             raise RedisError("this is the metadata of no volume") from error
+        self.volume, self.block_size = setting.uuid, setting.block_size << 10
 
     def pieces(self, inodes: Sequence[int]) -> list[list[Slice] | None]:
         """Give the pieces of each that have data; None for what is not there, or no file."""
@@ -75,6 +77,9 @@ def visible(chunk: Reply) -> list[Slice]:
     """Give what is to be seen of a chunk's writes, of which later ones cover earlier ones; less its holes."""
     if not isinstance(chunk, list) or not all(isinstance(write, bytes) and len(write) == WRITE.size for write in chunk):
         raise RedisError("this is not how JuiceFS writes down the pieces of a file")
+    if len(chunk) == 1:
+        piece = Slice(*WRITE.unpack(chunk[0])[1:])  # type: ignore[arg-type]  # bytes: seen above
+        return [piece] if piece.id else []
     extents: list[Extent] = []
     for write in chunk:
         start, *stored = WRITE.unpack(write)  # type: ignore[arg-type]  # bytes: seen above
@@ -104,5 +109,5 @@ def opened(file: Path | None, volume: str) -> Iterator[Metadata | None]:
             address = redis.parse_address(file.read_text().strip()) if file else None
             if address is not None:
                 asked = Metadata(stack.enter_context(redis.opened(address)))
-                found = asked if asked.uuid() == volume else None
+                found = asked if asked.volume == volume else None
         yield found

@@ -54,24 +54,27 @@ class Redis:
             raise RedisError("the connection to Redis broke") from error
 
     def _read(self) -> Reply:
+        """Read an answer; there are so many that the usual kinds come first."""
         line = self._answers.readline()
-        kind, value = line[:1], line[1:-2]
-        match kind:
-            case b"$" | b"*" if value == b"-1":
-                return None
-            case b"$":
-                length = int(value)
-                content = self._answers.read(length + 2)
-                if len(content) != length + 2:
-                    raise RedisError("Redis ended in the middle of an answer")
-                return content[:-2]
-            case b"*":
-                return [self._read() for _ in range(int(value))]
-            case b":":
-                return int(value)
-            case b"+":
-                return value
-        raise RedisError(f"Redis refuses: {value[:80]!r}" if kind == b"-" else "this is no answer of a Redis")
+        kind = line[:1]
+        if kind == b"$":
+            return self._content(int(line[1:]))
+        if kind == b"*":
+            number = int(line[1:])
+            return [self._read() for _ in range(number)] if number >= 0 else None
+        if kind == b":":
+            return int(line[1:])
+        if kind == b"+":
+            return line[1:-2]
+        raise RedisError(f"Redis refuses: {line[1:80]!r}" if kind == b"-" else "this is no answer of a Redis")
+
+    def _content(self, length: int) -> bytes | None:
+        if length < 0:
+            return None
+        content = self._answers.read(length + 2)
+        if len(content) != length + 2:
+            raise RedisError("Redis ended in the middle of an answer")
+        return content[:-2]
 
 
 def written(words: tuple[bytes, ...]) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 from paddle_operator.engines.juicefs import cachefiles, expectation, identity, places, selection
 from paddle_operator.engines.juicefs.expectation import Findings, Search
 from paddle_operator.engines.juicefs.fetching import Place, fetch, fetch_named, growth, is_listable, written_out
+from paddle_operator.engines.juicefs.identity import Identity
 from paddle_operator.engines.juicefs.listing import BATCH, Listing
 from paddle_operator.engines.operations import Progress, Result, WarmupOrder
 from paddle_operator.engines.runtime import OperationError, Told
@@ -32,7 +33,7 @@ async def warm_up(place: Place, order: WarmupOrder, told: Told) -> Result:
         await writer
         told(Progress(listing.files, listing.files, listing.bytes, listing.bytes))
         await written_out(place.mount)
-        return judged(await proved(place, order, await volume))
+        return judged(await proved(place, order, Identity((await volume).uuid, listing.block_size)))
     finally:
         writer.cancel()
         volume.cancel()
@@ -67,7 +68,7 @@ async def fetch_listed(place: Place, order: WarmupOrder, listing: Listing, write
         told(Progress(fetched, listing.files, size, listing.bytes))
 
 
-async def proved(place: Place, order: WarmupOrder, volume: identity.Identity) -> Findings:
+async def proved(place: Place, order: WarmupOrder, volume: Identity) -> Findings:
     """Look for every block at the end of all; fetch again what stays missing, and look for every block again."""
     for left in reversed(range(ROUNDS)):
         search = Search(tuple(cachefiles.raw_trees(place.caches, volume.uuid)), volume.block_size)

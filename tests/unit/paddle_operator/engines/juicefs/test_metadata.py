@@ -91,7 +91,7 @@ class Told(Redis):
     """Answers by what a volume's metadata would be."""
 
     def __init__(self, **kept: Reply) -> None:
-        self.kept = kept
+        self.kept = {"setting": b'{"UUID": "a-volume", "BlockSize": 4096}', **kept}
 
     def ask(self, questions: object) -> list[Reply]:
         assert isinstance(questions, list)
@@ -113,12 +113,13 @@ def test_all_chunks_of_a_large_file_are_read() -> None:
         None,
     ]
     assert Metadata(told).pieces([]) == []
+    assert (Metadata(told).volume, Metadata(told).block_size) == ("a-volume", 4 << 20)
 
 
-@pytest.mark.parametrize("setting", [None, b"", b"{}", b"[]", b'{"UUID": 5}'], ids=repr)
+@pytest.mark.parametrize("setting", [None, b"", b"{}", b"[]", b'{"UUID": 5}', b'{"UUID": "a"}'], ids=repr)
 def test_metadata_of_no_volume_are_refused(setting: Reply) -> None:
     with pytest.raises(RedisError):
-        Metadata(Told(setting=setting)).uuid()
+        Metadata(Told(setting=setting))
 
 
 def test_a_question_is_written_as_redis_reads_it() -> None:
