@@ -23,10 +23,10 @@ from support.samplejobs import job, status
 from support.sampleloop import stands
 from support.samplesets import sample_set, secret
 
-ROUNDS = int(os.environ.get("KILL_ROUNDS", "2"))
-SEED = int(os.environ.get("KILL_SEED") or secrets.randbelow(1_000_000))
+ROUNDS = int(os.environ.get("JOB_KILL_ROUNDS", "2"))
+SEED = int(os.environ.get("JOB_KILL_SEED") or secrets.randbelow(1_000_000))
 SERVERS = 2
-KILLS = 3
+KILLS = 2
 LONGEST_PAUSE = 1.0
 PATIENCE = 90.0
 SCHEDULE = "nightly"
@@ -146,5 +146,5 @@ async def test_killed_at_any_moment_each_run_happens_once_and_none_is_lost(tmp_p
             assert len(world.jobs()) == ROUNDS * 3
             assert {path.name for path in (world.volume.inside / "old").iterdir()} == set(map(str, range(ROUNDS)))
         except AssertionError as error:
-            error.add_note(f"KILL_SEED={SEED}\n{world.manager.log.read_text()[-3000:]}")
+            error.add_note(f"JOB_KILL_SEED={SEED}\n{world.manager.log.read_text()[-3000:]}")
             raise
