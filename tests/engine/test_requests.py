@@ -32,7 +32,7 @@ def test_without_the_token_everything_is_refused(server: RuntimeProgram) -> None
 
 
 def test_a_new_token_counts_at_once(server: RuntimeProgram) -> None:
-    file, old, new = server.box.inside(AREA / "token"), server.token, f"{server.token}-new"
+    file, old, new = server.box.inside(AREA / "server-token"), server.token, f"{server.token}-new"
     file.write_text(new)
     assert server.ask("GET", "/v1/status", token=old).status == 401
     assert server.ask("GET", "/v1/status", token=new).status == 200
