@@ -11,6 +11,7 @@ from pathlib import Path
 
 from paddle_operator.api.manifest import Manifest, key_of, uid_of
 from paddle_operator.embedded.node import environment, hosts, podstatus, volumes
+from paddle_operator.embedded.node.commands import Inside
 from paddle_operator.embedded.node.containerlife import ContainerLife
 from paddle_operator.embedded.node.environment import Whereabouts
 from paddle_operator.embedded.node.launch import Spec
@@ -57,6 +58,11 @@ class PodLife:
     @property
     def policy(self) -> str:
         return str(self.pod["spec"].get("restartPolicy") or "Always")
+
+    def inside(self, container: str) -> Inside | None:
+        """Give the way into a container, while it runs."""
+        lives = [life for life in (*self._main, *self._first) if life.state.name == container]
+        return lives[0].inside if lives else None
 
     async def live(self) -> None:
         """Run the pod to its end, also when it is deleted meanwhile; nothing of it is left then."""
