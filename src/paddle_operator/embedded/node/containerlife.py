@@ -31,7 +31,7 @@ class ContainerLife:
     """`specify` says how to start it; `changed` is told whenever its state has changed.
 
     An init container's good end is told together with what follows it, as a kubelet does. `inside` is the way into it
-    while it runs.
+    while it runs; `begun` says that it has started, once and for all.
     """
 
     container: Manifest
@@ -43,6 +43,7 @@ class ContainerLife:
     state: ContainerState
     is_first: bool = False
     inside: Inside | None = None
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
     _process: Process | None = None
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -92,14 +93,16 @@ class ContainerLife:
         self.inside = Inside(commands.process_inside(self._process.number), dict(spec.environment), spec.directory)
         self.state.identity = f"process://{self._process.number}"
         self.state.state = podstatus.running(began)
-        has_startup = "startupProbe" in self.container
-        self.state.started, self.state.ready = (
-            not has_startup,
-            not has_startup and "readinessProbe" not in self.container,
-        )
+        if "startupProbe" not in self.container:
+            self._note_start()
         await self.changed()
         code = await self._watched(self._process, self.inside, place)
         return await self._ended(began, code, "")
+
+    def _note_start(self) -> None:
+        self.state.started, self.state.ready = True, "readinessProbe" not in self.container
+        self.state.begun = True
+        self.begun.set()
 
     async def _specified(self) -> Spec | None:
         """Find out how to start it; what is wrong is said, and may be corrected meanwhile."""
@@ -136,7 +139,7 @@ class ContainerLife:
         await asyncio.sleep(how.delay)
         for _ in range(how.failures):
             if await probes.ask(probe, subject, how.timeout):
-                self.state.started, self.state.ready = True, "readinessProbe" not in self.container
+                self._note_start()
                 await self.changed()
                 return
             await asyncio.sleep(how.period)
