@@ -56,6 +56,18 @@ def test_kubectl_gets_applies_watches_reads_logs_and_deletes(machine: OneMachine
         asks.run("wait", "--for=delete", "pod/long-worker-0", "--timeout=20s")
 
 
+def test_kubectl_runs_commands_in_containers(machine: OneMachine) -> None:
+    with serving(machine):
+        begin_long(machine)
+        asks = kubectl(machine)
+        assert asks.execute("long-worker-0", "sh", "-c", "hostname; cat /proc/1/comm") == "long-worker-0\nsleep\n"
+        assert asks.run("exec", "-i", "long-worker-0", "--", "wc", "-c", stdin="x" * 100_000) == "100000\n"
+        with pytest.raises(LocalkubeError, match=r"why(.|\n)*command terminated with exit code 3"):
+            asks.execute("long-worker-0", "sh", "-c", "echo why >&2; exit 3")
+        with pytest.raises(LocalkubeError, match=r'container not found \("other"\)'):
+            asks.run("exec", "long-worker-0", "--container=other", "--", "true")
+
+
 def test_down_ends_what_runs_and_removes_all_of_it(machine: OneMachine) -> None:
     with serving(machine) as begun:
         begin_long(machine)
