@@ -9,6 +9,8 @@ from paddle_operator.api.paddlejob import MOST_REPLICAS, PaddleJob, PaddleJobMod
 class RoleName(StrEnum):
     """In the order in which pods start."""
 
+    __hash__ = str.__hash__  # an enum's own is many times slower, and roles are keys everywhere
+
     PS = "ps"
     WORKER = "worker"
     HETER = "heter"
@@ -24,8 +26,8 @@ class Member:
 
 
 def roles_of(spec: PaddleJobSpec) -> dict[RoleName, Role]:
-    given = {RoleName.PS: spec.ps, RoleName.WORKER: spec.worker, RoleName.HETER: spec.heter}
-    return {name: role for name, role in given.items() if role is not None}
+    given = ((RoleName.PS, spec.ps), (RoleName.WORKER, spec.worker), (RoleName.HETER, spec.heter))
+    return {name: role for name, role in given if role is not None}
 
 
 def mode_of(spec: PaddleJobSpec) -> PaddleJobMode:
