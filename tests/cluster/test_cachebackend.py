@@ -1,14 +1,19 @@
 """The document's TFJob and its cache on the real cluster, with our own engine; then a cache that several jobs share."""
 
 import hashlib
+import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from localkube.cluster import Cluster
+from localkube.images import build, load
 from localkube.kubectl import Kubectl
 from localkube.node import Node
+from localkube.paths import Home
+from localkube.progress import Progress
 from localkube.waiting import wait_until
 from support import imagenet, mnist
 from support.managerprogram import ManagerProgram
@@ -33,6 +38,17 @@ def training(
         system.run("delete", kinds, "--all", "--wait", "--ignore-not-found")
     manager.kill()
     sys.stdout.write(f"--- {log.name}\n{log.read_text()}\n")
+
+
+@pytest.fixture(scope="module")
+def torchbox(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> tuple[str, str]:
+    """Give the image with PyTorch, and the one node that has it; it is larger than all others together."""
+    if not os.environ.get("TORCH"):
+        pytest.skip("TORCH=1 runs PyTorch itself, from an image of more than a gigabyte: see docs/testing.md")
+    node = kube.node("node-2")
+    recipe = build.Recipe("localhost/torchbox:1", Path(__file__).parent / "torchbox", base_packages=("python3-torch",))
+    load.load([node.control], build.build(localkube_home, recipe, localkube_progress), localkube_progress)
+    return recipe.tag, node.name
 
 
 def table(kubectl: Kubectl, what: str) -> list[list[str]]:
@@ -80,3 +96,13 @@ def test_jobs_share_a_cache_find_each_other_and_give_it_back(training: Kubectl, 
     wait_until(lambda: training.items("pods", "-l", "replica-type=ps") == [], PATIENCE, "the server runs on")
     training.wait("delete", "cachebackend/mnist")
     assert mnist.state(training, "tfjob/tf") == "Succeeded"
+
+
+def test_processes_of_pytorch_itself_learn_together_from_a_cache(training: Kubectl, torchbox: tuple[str, str]) -> None:
+    image, node = torchbox
+    where = {"nodeSelector": {"kubernetes.io/hostname": node}}
+    types = {name: mnist.replicas(image, "pytorch", mnist.DISTRIBUTED, 1, **where) for name in ("Master", "Worker")}
+    training.apply(mnist.shared_cache(5), mnist.training("PyTorchJob", "learns", types))
+    wait_until(lambda: mnist.state(training, "pytorchjob/learns") == "Succeeded", PATIENCE, "PyTorch does not learn")
+    for rank, pod in enumerate(("learns-master-0", "learns-worker-0")):
+        assert mnist.told(training, pod) == {"rank": rank, "world": 2, "same": True}

@@ -74,6 +74,27 @@ else:
     else:
         raise SystemExit("the master is not reached")
 """
+# Each process learns from its share of the data, as PyTorch does it: what they have learned is the same at last.
+DISTRIBUTED = """
+import json, pathlib
+import torch, torch.distributed as together
+together.init_process_group("gloo")
+rank, world = together.get_rank(), together.get_world_size()
+torch.manual_seed(rank)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 1))
+steps = torch.optim.SGD(model.parameters(), lr=0.01)
+for path in sorted(pathlib.Path("/data/mnist").iterdir())[rank::world]:
+    read = torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8).float() / 255
+    steps.zero_grad()
+    (model(read.reshape(-1, 64)) - 1).square().mean().backward()
+    steps.step()
+learned = torch.cat([part.detach().flatten() for part in model.parameters()])
+found = [torch.empty_like(learned) for _ in range(world)]
+together.all_gather(found, learned)
+told = {"rank": rank, "world": world, "same": all(map(learned.equal, found))}
+print(json.dumps(told), flush=True)
+together.destroy_process_group()
+"""
 
 
 def put_on(node: Node) -> None:
@@ -104,9 +125,9 @@ def documents_job(image: str) -> list[Manifest]:
     return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "program"}, "data": program}, job]
 
 
-def replicas(image: str, container: str, program: str, number: int) -> Manifest:
+def replicas(image: str, container: str, program: str, number: int, **more: object) -> Manifest:
     made = {"name": container, "image": image, "command": ["python3", "-c", program]}
-    spec = {"containers": [made], "terminationGracePeriodSeconds": 0}
+    spec = {"containers": [made], "terminationGracePeriodSeconds": 0, **more}
     return {"replicas": number, "restartPolicy": "Never", "template": {"spec": spec}}
 
 
