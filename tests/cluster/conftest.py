@@ -141,7 +141,7 @@ def parents_served(kube: Cluster) -> None:
     kubectl = Kubectl.of(kube)
     kubectl.apply(definition.DEFINITION)
     kubectl.wait("condition=Established", f"crd/{definition.NAME}")
-    wait_until(lambda: kubectl.run("get", "parents") is not None, 30, "parents are not served")
+    wait_until(lambda: kubectl.run("get", "parents") is not None, 90, "parents are not served")
 
 
 @pytest.fixture(scope="session")
