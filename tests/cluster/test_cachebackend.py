@@ -1,14 +1,20 @@
 """The document's TFJob and its cache on the real cluster, with our own engine; then a cache that several jobs share."""
 
 import hashlib
+import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from localkube.cluster import Cluster
+from localkube.images import build, load
 from localkube.kubectl import Kubectl
 from localkube.node import Node
+from localkube.paths import Home
+from localkube.progress import Progress
 from localkube.waiting import wait_until
 from support import imagenet, mnist
 from support.managerprogram import ManagerProgram
@@ -32,6 +38,17 @@ def training(
         system.run("delete", kinds, "--all", "--wait", "--ignore-not-found")
     manager.kill()
     sys.stdout.write(f"--- {log.name}\n{log.read_text()}\n")
+
+
+@pytest.fixture(scope="module")
+def torchbox(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> tuple[str, str]:
+    """Give the image with PyTorch, and the one node that has it; it is larger than all others together."""
+    if not os.environ.get("TORCH"):
+        pytest.skip("TORCH=1 runs PyTorch itself, from an image of more than a gigabyte: see docs/testing.md")
+    node = kube.node("node-2")
+    recipe = build.Recipe("localhost/torchbox:1", Path(__file__).parent / "torchbox", base_packages=("python3-torch",))
+    load.load([node.control], build.build(localkube_home, recipe, localkube_progress), localkube_progress)
+    return recipe.tag, node.name
 
 
 def table(kubectl: Kubectl, what: str) -> list[list[str]]:
@@ -72,3 +89,14 @@ def test_jobs_share_a_cache_find_each_other_and_give_it_back(training: Training)
     wait_until(lambda: kubectl.items("pods", "-l", "replica-type=ps") == [], PATIENCE, "the server runs on")
     kubectl.wait("delete", "cachebackend/mnist")
     training.until_succeeded("tfjob/tf")
+
+
+def test_processes_of_pytorch_itself_learn_together_from_a_cache(training: Training, torchbox: tuple[str, str]) -> None:
+    image, node = torchbox
+    job = replace(training, image=image).torch(
+        "learns", mnist.DISTRIBUTED, nodeSelector={"kubernetes.io/hostname": node}
+    )
+    training.kubectl.apply(training.shared_cache(5), job)
+    training.until_succeeded("pytorchjob/learns")
+    for rank, pod in enumerate(("learns-master-0", "learns-worker-0")):
+        assert training.told(pod) == {"rank": rank, "world": 2, "same": True}

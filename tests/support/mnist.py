@@ -77,6 +77,27 @@ else:
     else:
         raise SystemExit("the master is not reached")
 """
+# Each process learns from its share of the data, as PyTorch does it: what they have learned is the same at last.
+DISTRIBUTED = """
+import json, pathlib
+import torch, torch.distributed as together
+together.init_process_group("gloo")
+rank, world = together.get_rank(), together.get_world_size()
+torch.manual_seed(rank)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 1))
+steps = torch.optim.SGD(model.parameters(), lr=0.01)
+for path in sorted(pathlib.Path("/data/mnist").iterdir())[rank::world]:
+    read = torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8).float() / 255
+    steps.zero_grad()
+    (model(read.reshape(-1, 64)) - 1).square().mean().backward()
+    steps.step()
+learned = torch.cat([part.detach().flatten() for part in model.parameters()])
+found = [torch.empty_like(learned) for _ in range(world)]
+together.all_gather(found, learned)
+told = {"rank": rank, "world": world, "same": all(map(learned.equal, found))}
+print(json.dumps(told), flush=True)
+together.destroy_process_group()
+"""
 
 
 def put_on(node: Node) -> None:
@@ -124,14 +145,14 @@ class Training:
         specs = {found: self._replicas("tensorflow", TENSORFLOW, number) for found, number in types.items()}
         return self._job("TFJob", name, tfReplicaSpecs=specs)
 
-    def torch(self, name: str) -> Manifest:
+    def torch(self, name: str, program: str = TORCH, **pod: object) -> Manifest:
         """Give a PyTorchJob of two processes."""
-        specs = {found: self._replicas("pytorch", TORCH, 1) for found in ("Master", "Worker")}
+        specs = {found: self._replicas("pytorch", program, 1, **pod) for found in ("Master", "Worker")}
         return self._job("PyTorchJob", name, pytorchReplicaSpecs=specs)
 
-    def _replicas(self, container: str, program: str, number: int) -> Manifest:
+    def _replicas(self, container: str, program: str, number: int, **pod: object) -> Manifest:
         made = {"name": container, "image": self.image, "command": ["python3", "-c", program]}
-        spec = {"containers": [made], "terminationGracePeriodSeconds": 0}
+        spec = {"containers": [made], "terminationGracePeriodSeconds": 0, **pod}
         return {"replicas": number, "restartPolicy": "Never", "template": {"spec": spec}}
 
     def _job(self, kind: str, name: str, **types: Manifest) -> Manifest:
