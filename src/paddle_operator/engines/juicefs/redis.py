@@ -78,7 +78,10 @@ class Redis:
 
 
 def written(words: tuple[bytes, ...]) -> bytes:
-    return b"*%d\r\n%b" % (len(words), b"".join([b"$%d\r\n%b\r\n" % (len(word), word) for word in words]))
+    parts = [b"*%d\r\n" % len(words)]
+    for word in words:
+        parts += (b"$%d\r\n" % len(word), word, b"\r\n")
+    return b"".join(parts)
 
 
 @contextlib.contextmanager
