@@ -106,7 +106,7 @@ def opened(file: Path | None, volume: str) -> Iterator[Metadata | None]:
     with contextlib.ExitStack() as stack:
         found = None
         with contextlib.suppress(OSError, RedisError):
-            address = redis.parse_address(file.read_text().strip()) if file else None
+            address = redis.parse_address(file.read_text(errors="replace").strip()) if file else None
             if address is not None:
                 asked = Metadata(stack.enter_context(redis.opened(address)))
                 found = asked if asked.volume == volume else None

@@ -89,7 +89,7 @@ def opened(address: Address) -> Iterator[Redis]:
     try:
         connection = socket.create_connection((address.host, address.port), REACHED_WITHIN)
         connection.settimeout(ANSWERED_WITHIN)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise RedisError("Redis cannot be reached") from error
     with connection, connection.makefile("rb") as answers:
         redis = Redis(connection, answers)
