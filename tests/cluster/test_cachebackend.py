@@ -12,14 +12,13 @@ from localkube.node import Node
 from localkube.waiting import wait_until
 from support import imagenet, mnist
 from support.managerprogram import ManagerProgram
-
-PATIENCE = 100
+from support.mnist import PATIENCE, Training
 
 
 @pytest.fixture(scope="module")
 def training(
     kube: Cluster, system: Kubectl, redis: Node, operator_image: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Kubectl]:
+) -> Iterator[Training]:
     """Have a manager of all kinds, the data on the nodes and the volume's Secret; and at last nothing."""
     for node in kube.nodes:
         mnist.put_on(node)
@@ -28,7 +27,7 @@ def training(
     words = (f"--runtime-image={operator_image}", f"--init-image={operator_image}", "--local-sources=/dataset")
     manager = ManagerProgram(kube.paths.kubeconfig, system.namespace, log, *words)
     manager.start()
-    yield system
+    yield Training(system, operator_image)
     for kinds in ("tfjobs,pytorchjobs", "cachebackends", "samplesets"):
         system.run("delete", kinds, "--all", "--wait", "--ignore-not-found")
     manager.kill()
@@ -39,44 +38,37 @@ def table(kubectl: Kubectl, what: str) -> list[list[str]]:
     return [line.split() for line in kubectl.run("get", what).splitlines()]
 
 
-def test_the_documents_job_reads_its_data_from_its_own_cache_and_takes_it_with_it(
-    training: Kubectl, operator_image: str
-) -> None:
-    training.apply(*mnist.documents_job(operator_image))
-    name = f"cache-tf-cache-{training.get('tfjob/tf-cache')['metadata']['uid'][:5]}"
-    wait_until(lambda: len(table(training, "cacheBackend")) > 1, PATIENCE, "no cache is made")
-    training.wait("jsonpath={.status.cacheStatus}=PVCCreated", f"cachebackend/{name}")
-    header, row = table(training, "cacheBackend")
+def test_the_documents_job_reads_its_data_from_its_own_cache_and_takes_it_with_it(training: Training) -> None:
+    kubectl = training.kubectl
+    kubectl.apply(*training.documents_job())
+    name = f"cache-tf-cache-{kubectl.get('tfjob/tf-cache')['metadata']['uid'][:5]}"
+    wait_until(lambda: len(table(kubectl, "cacheBackend")) > 1, PATIENCE, "no cache is made")
+    kubectl.wait("jsonpath={.status.cacheStatus}=PVCCreated", f"cachebackend/{name}")
+    header, row = table(kubectl, "cacheBackend")
     assert header == ["NAME", "JOB-NAME", "CACHE-STATUS", "AGE"]
     assert row[:3] == [name, "tf-cache", "PVCCreated"]
-    wait_until(lambda: mnist.state(training, "tfjob/tf-cache") == "Succeeded", PATIENCE, "the job does not succeed")
-    told = mnist.told(training, "tf-cache-worker-0")
+    training.until_succeeded("tfjob/tf-cache")
+    told = training.told("tf-cache-worker-0")
     sums = {file: hashlib.sha256(content.encode()).hexdigest() for file, content in mnist.FILES.items()}
     assert told == {"cache": name, "files": sums, "missed": 0}
-    header, row = table(training, "tfjob")
+    header, row = table(kubectl, "tfjob/tf-cache")
     assert (header[0], header[1], row[:2]) == ("NAME", "STATE", ["tf-cache", "Succeeded"])
     assert name in row
-    training.run("delete", "tfjob/tf-cache")
-    training.wait("delete", f"cachebackend/{name}")
-    training.wait("delete", f"sampleset/{name}", f"pvc/{name}")
+    kubectl.run("delete", "tfjob/tf-cache")
+    kubectl.wait("delete", f"cachebackend/{name}")
+    kubectl.wait("delete", f"sampleset/{name}", f"pvc/{name}")
 
 
-def test_jobs_share_a_cache_find_each_other_and_give_it_back(training: Kubectl, operator_image: str) -> None:
-    def tasks(container: str, program: str, **types: int) -> dict[str, object]:
-        return {name: mnist.replicas(operator_image, container, program, number) for name, number in types.items()}
-
-    training.apply(
-        mnist.shared_cache(5),
-        mnist.training("TFJob", "tf", tasks("tensorflow", mnist.TENSORFLOW, PS=1, Worker=2)),
-        mnist.training("PyTorchJob", "torch", tasks("pytorch", mnist.TORCH, Master=1, Worker=1)),
-    )
-    training.wait("jsonpath={.status.usedNum}=2", "cachebackend/mnist")
-    wait_until(lambda: mnist.state(training, "pytorchjob/torch") == "Succeeded", PATIENCE, "PyTorch does not meet")
-    assert training.run("logs", "torch-master-0").strip() == "[0, 1]"
-    wait_until(lambda: mnist.state(training, "tfjob/tf") == "Succeeded", PATIENCE, "TensorFlow does not meet")
-    config = mnist.told(training, "tf-worker-0")
+def test_jobs_share_a_cache_find_each_other_and_give_it_back(training: Training) -> None:
+    kubectl = training.kubectl
+    kubectl.apply(training.shared_cache(5), training.tensorflow("tf"), training.torch("torch"))
+    kubectl.wait("jsonpath={.status.usedNum}=2", "cachebackend/mnist")
+    training.until_succeeded("pytorchjob/torch")
+    assert kubectl.run("logs", "torch-master-0").strip() == "[0, 1]"
+    training.until_succeeded("tfjob/tf")
+    config = training.told("tf-worker-0")
     assert config["task"] == {"type": "worker", "index": 0}
     assert [len(names) for names in config["cluster"].values()] == [1, 2]
-    wait_until(lambda: training.items("pods", "-l", "replica-type=ps") == [], PATIENCE, "the server runs on")
-    training.wait("delete", "cachebackend/mnist")
-    assert mnist.state(training, "tfjob/tf") == "Succeeded"
+    wait_until(lambda: kubectl.items("pods", "-l", "replica-type=ps") == [], PATIENCE, "the server runs on")
+    kubectl.wait("delete", "cachebackend/mnist")
+    training.until_succeeded("tfjob/tf")

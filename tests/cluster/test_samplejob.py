@@ -106,9 +106,7 @@ def in_blocks(contents: dict[str, str]) -> int:
     return sum(-(-len(content) // 4096) * 4096 for content in contents.values()) + 4096 * len(directories)
 
 
-def test_the_documents_four_jobs_do_what_their_tables_say(kube: Cluster, data: Watched) -> None:
-    volume = data.kubectl.get(f"pvc/{NAME}")["spec"]["volumeName"]
-    (node,) = data.cached_on()
+def test_the_documents_four_jobs_do_what_their_tables_say(data: Watched) -> None:
     status = done(data, circulating("SampleJob/imagenet-rmr"))
     assert table(data.kubectl, "samplejob imagenet-rmr") == {"NAME": "imagenet-rmr", "PHASE": "Succeeded"}
     assert status["results"][0]["doneFiles"] == len(REMOVED) + 1
@@ -123,7 +121,7 @@ def test_the_documents_four_jobs_do_what_their_tables_say(kube: Cluster, data: W
     done(data, circulating("SampleJob/imagenet-clear"))
     assert table(data.kubectl, "samplejob imagenet-clear") == {"NAME": "imagenet-clear", "PHASE": "Succeeded"}
     shows(data, in_blocks(FILES), 0)
-    assert imagenet.cached_sizes(kube.node(node), volume) == []
+    assert data.cached(0) == []
 
     status = done(data, circulating("SampleJob/imagenet-warmup"))
     wide = table(data.kubectl, "samplejob imagenet-warmup -o wide")
@@ -133,7 +131,7 @@ def test_the_documents_four_jobs_do_what_their_tables_say(kube: Cluster, data: W
     (result,) = status["results"]
     assert (result["expectedBlocks"], result["presentBlocks"]) == (len(FILES),) * 2
     shows(data, in_blocks(FILES), size(FILES))
-    assert imagenet.cached_sizes(kube.node(node), volume) == sorted(map(len, FILES.values()))
+    assert data.cached(0) == sorted(map(len, FILES.values()))
 
 
 @pytest.fixture(scope="module")

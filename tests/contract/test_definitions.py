@@ -143,8 +143,14 @@ async def test_null_is_absent_where_it_may_not_be(api: Api) -> None:
             ["NAME", "JOB-NAME", "CACHE-STATUS", "AGE", "ENGINE", "USED-NUM", "LAST-USED-TIME"],
             ["test-cachebackend", "tf-cache", "PVCCreating"],
         ),
+        (
+            "TFJob/tf-cache",
+            {"conditions": [{"type": word, "status": "True"} for word in ("Created", "Succeeded")]},
+            ["NAME", "STATE", "AGE", "MODEL-VERSION", "CACHE-BACKEND", "MAX-LIFETIME", "TTL-AFTER-FINISHED"],
+            ["tf-cache", "Succeeded"],
+        ),
     ],
-    ids=["a SampleSet", "a PaddleJob", "a PaddleJob without a status", "a CacheBackend"],
+    ids=["a SampleSet", "a PaddleJob", "a PaddleJob without a status", "a CacheBackend", "a TFJob"],
 )
 async def test_tables_are_those_that_users_know(
     api: Api, name: str, status: Manifest, columns: list[str], cells: list[str]

@@ -35,7 +35,8 @@ def test_each_hostile_name_is_taken_literally(volume: Volume, server: RuntimePro
     assert len(set(names)) == MOST_PATHS
     for name in [*names, *decoys]:
         volume.write(f"odd/{name}", os.urandom(SIZE))
-    volume.empty_cache(len(names) + len(decoys))
+    volume.await_cached(SIZE, len(names) + len(decoys))
+    volume.empty_cache()
     paths = [f"odd/{name}" for name in names]
 
     warmed = server.done("warm", type="warmup", paths=paths)

@@ -76,6 +76,22 @@ def test_a_container_has_what_its_pod_declares_and_mounts_only_there(machine: On
     assert not Path("/never").exists()
 
 
+def test_a_sidecar_begins_before_the_main_container_runs_on_beside_it_and_ends_after_it(machine: OneMachine) -> None:
+    serves = "trap 'echo ended; exit 0' TERM; touch /shared/there; echo begun; while :; do sleep 0.1; done"
+    is_there = {"exec": {"command": ["test", "-e", "/shared/there"]}, "periodSeconds": 1}
+    mounts = [{"name": "shared", "mountPath": "/shared"}]
+    sidecar = {"name": "beside", "image": "x", "command": ["sh", "-c", serves], "volumeMounts": mounts}
+    worker = role(1, "sh", "-c", "test -e /shared/there && test -e /shared/first && exit 4", volumeMounts=mounts)
+    first = {"name": "first", "image": "x", "command": ["touch", "/shared/first"], "volumeMounts": mounts}
+    worker["template"]["spec"] |= {
+        "initContainers": [{**sidecar, "restartPolicy": "Always", "startupProbe": is_there}, first],
+        "volumes": [{"name": "shared", "emptyDir": {}}],
+    }
+    told = machine.run(paddle_job("helped", worker=worker))
+    assert told.code == 4, (told, machine.own_log, machine.log("helped-worker-0", "beside"))
+    assert machine.log("helped-worker-0", "beside") == "begun\nended\n"
+
+
 def test_what_the_api_server_refuses_is_told_in_its_words(machine: OneMachine) -> None:
     told = machine.call("run", machine.file("bad", paddle_job("bad", worker={"replicas": -1})))
     assert told.code == 1

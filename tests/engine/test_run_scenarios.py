@@ -1,36 +1,47 @@
-"""The cluster's own scenarios, unchanged, on one machine without a cluster: a difference is a defect."""
+"""The cluster's own scenarios of PaddleJobs, unchanged, on one machine without a cluster: a difference is a defect."""
 
+import secrets
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from cluster.test_paddlejob import test_pods_of_every_mode_find_each_other_at_every_kind_of_address
+from cluster.test_paddlejob_chaos import test_a_killed_pod_comes_back_and_the_others_do_not_notice
 from cluster.test_paddlejob_life import (
     test_a_job_starts_anew_as_a_whole_and_not_too_often,
     test_a_live_job_is_suspended_scaled_and_changed,
+    test_a_worker_that_has_ended_well_is_not_run_again,
     test_deleted_at_any_moment_a_job_leaves_nothing,
     test_pods_stay_or_go_as_the_policy_says,
 )
 from localkube.kubectl import Kubectl
-from support.onemachine import OneMachine, kubectl, serving
+from support.onemachine import TESTBOX, OneMachine, at_service, kubectl
 from support.paddlejobs import Jobs
 
-TESTBOX = Path(__file__).parents[1] / "cluster/testbox"
 __all__ = [
     "test_a_job_starts_anew_as_a_whole_and_not_too_often",
+    "test_a_killed_pod_comes_back_and_the_others_do_not_notice",
     "test_a_live_job_is_suspended_scaled_and_changed",
+    "test_a_worker_that_has_ended_well_is_not_run_again",
     "test_deleted_at_any_moment_a_job_leaves_nothing",
     "test_pods_of_every_mode_find_each_other_at_every_kind_of_address",
     "test_pods_stay_or_go_as_the_policy_says",
 ]
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneMachine]:
+    with at_service(tmp_path_factory.mktemp("machine"), TESTBOX) as machine:
+        yield machine
+
+
 @pytest.fixture
-def namespace(machine: OneMachine) -> Iterator[Kubectl]:
-    """Give a run that stays, by the same kubectl as a cluster."""
-    with serving(machine, f"--mount={TESTBOX}=/opt/testbox"):
-        yield kubectl(machine)
+def namespace(served: OneMachine) -> Iterator[Kubectl]:
+    """Give a namespace of the test's own, by the same kubectl as a cluster."""
+    made = kubectl(served, f"scenario-{secrets.token_hex(3)}")
+    made.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": made.namespace}})
+    yield made
+    made.run("delete", "namespace", made.namespace, "--wait=false")
 
 
 @pytest.fixture

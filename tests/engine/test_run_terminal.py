@@ -24,8 +24,8 @@ SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "setti
 
 def begin_long(machine: OneMachine) -> None:
     kubectl(machine).run("apply", "-f", str(machine.file("long", LONG)))
-    wait_until(lambda: "Running" in machine.call("get", "pdj").output, 20, "it does not run", 0.1)
-    wait_until(lambda: machine.log("long-worker-0") == "begun\n", 20, "it says nothing", 0.05)
+    wait_until(lambda: "Running" in machine.call("get", "pdj").output, 90, "it does not run", 0.1)
+    wait_until(lambda: machine.log("long-worker-0") == "begun\n", 90, "it says nothing", 0.05)
 
 
 def test_our_verbs_show_and_delete_what_runs(machine: OneMachine) -> None:
@@ -36,7 +36,7 @@ def test_our_verbs_show_and_delete_what_runs(machine: OneMachine) -> None:
         assert "kind: PaddleJob" in machine.call("describe", "paddlejob", "long").output
         assert machine.call("logs", "long-worker-0").output == "begun\n"
         assert machine.call("delete", "pdj", "long").output == "paddlejob/long deleted\n"
-        wait_until(lambda: not machine.call("get", "pods").output, 20, "the pod does not end", 0.1)
+        wait_until(lambda: not machine.call("get", "pods").output, 90, "the pod does not end", 0.1)
         assert machine.call("get", "nothings").errors == "Error: there is no kind nothings\n"
 
 
@@ -54,6 +54,18 @@ def test_kubectl_gets_applies_watches_reads_logs_and_deletes(machine: OneMachine
             asks.run("apply", "-f", str(machine.file("typo", {**LONG, "spec": {**LONG["spec"], "werker": {}}})))
         asks.run("delete", "pdj", "long")
         asks.run("wait", "--for=delete", "pod/long-worker-0", "--timeout=20s")
+
+
+def test_kubectl_runs_commands_in_containers(machine: OneMachine) -> None:
+    with serving(machine):
+        begin_long(machine)
+        asks = kubectl(machine)
+        assert asks.execute("long-worker-0", "sh", "-c", "hostname; cat /proc/1/comm") == "long-worker-0\nsleep\n"
+        assert asks.run("exec", "-i", "long-worker-0", "--", "wc", "-c", stdin="x" * 100_000) == "100000\n"
+        with pytest.raises(LocalkubeError, match=r"why(.|\n)*command terminated with exit code 3"):
+            asks.execute("long-worker-0", "sh", "-c", "echo why >&2; exit 3")
+        with pytest.raises(LocalkubeError, match=r'container not found \("other"\)'):
+            asks.run("exec", "long-worker-0", "--container=other", "--", "true")
 
 
 def test_down_ends_what_runs_and_removes_all_of_it(machine: OneMachine) -> None:

@@ -18,7 +18,8 @@ def filled(volume: Volume, count: int = 40) -> dict[str, bytes]:
     files = {f"train/{number:03}": os.urandom(SIZE) for number in range(count)}
     for name, content in files.items():
         volume.write(name, content)
-    volume.empty_cache(count)
+    volume.await_cached(SIZE, count)
+    volume.empty_cache()
     return files
 
 
@@ -133,6 +134,7 @@ def test_every_name_that_a_file_can_have_is_warmed_up(volume: Volume, server: Ru
     for name in AWKWARD:
         volume.write(f"odd/{name}", os.urandom(SIZE))
     (volume.inside / os.fsdecode(b"odd/no utf-8 \xff")).write_bytes(os.urandom(SIZE))
+    volume.await_cached(SIZE, len(AWKWARD) + 1)
     volume.empty_cache()
     done = server.done("warm", type="warmup")
     assert done["state"] == "Succeeded", done

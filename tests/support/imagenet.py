@@ -8,6 +8,7 @@ from localkube.errors import LocalkubeError
 from localkube.kubectl import Kubectl, Manifest
 from localkube.node import Node
 from localkube.waiting import wait_until
+from paddle_operator.desired.sampleset.servers import CACHE_DIRECTORY
 from support.examples import documents
 from support.manifests import ABSENT, changed, circulating
 
@@ -27,6 +28,7 @@ dir /run/redis
 user {USER} on >{PASSWORD} ~* &* +@all
 """
 PATIENCE = 90.0
+BLOCKS = ("-path", "*/raw/chunks/*", "-type", "f", "-printf", "%f\n")
 # Prints the checksums of files; JuiceFS' own, in the root, have names with a dot, and one of them has no end.
 CHECKSUMS = """
 import hashlib, json, pathlib, sys
@@ -126,17 +128,25 @@ class Watched:
         patch = json.dumps({"spec": {"partitions": partitions}})
         self.kubectl.run("patch", f"sampleset/{NAME}", "--type=merge", f"--patch={patch}")
 
+    def cached(self, partition: int) -> list[int]:
+        """Give the sizes of the blocks in a partition's cache, which its server sees."""
+        return block_sizes(self.kubectl.execute(f"{NAME}-runtime-{partition}", "find", CACHE_DIRECTORY, *BLOCKS))
+
     def read(self, pod: str, *names: str) -> dict[str, str]:
         """Have a pod read files, or all, and give their checksums."""
         told: dict[str, str] = json.loads(self.kubectl.execute(pod, "python3", "-c", CHECKSUMS, PLACE, *names))
         return told
 
 
+def block_sizes(listed: str) -> list[int]:
+    """Give the sizes of blocks, as the names of their files tell them."""
+    return sorted(int(name.rpartition("_")[2]) for name in listed.splitlines())
+
+
 def cached_sizes(node: Node, volume: str) -> list[int]:
-    """Give the sizes of the blocks in a node's cache of this volume, as their names tell them."""
+    """Give the sizes of the blocks in a node's cache of this volume."""
     place = f"/dev/shm/{volume}/cache"  # a node's, where a cache is that nobody gave another place
-    found = node.control.run_inside(["find", place, "-path", "*/raw/chunks/*", "-type", "f", "-printf", "%f\n"])
-    return sorted(int(name.rpartition("_")[2]) for name in found.splitlines())
+    return block_sizes(node.control.run_inside(["find", place, *BLOCKS]))
 
 
 def stored(node: Node) -> str:

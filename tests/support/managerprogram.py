@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PATIENCE = 20
+PATIENCE = 90
 
 
 class ManagerProgram:

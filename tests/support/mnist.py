@@ -1,14 +1,17 @@
-"""The document's training on a real cluster: its data on the nodes, its job on our own engine, and small programs."""
+"""The document's training, wherever it runs: its data, its job on our own engine, and small programs."""
 
 import hashlib
 import json
+from dataclasses import dataclass
 
 from localkube.kubectl import Kubectl
 from localkube.node import Node
+from localkube.waiting import wait_until
 from paddle_operator.api.manifest import Manifest
 from support.manifests import changed, circulating
 
 DIRECTORY = "/dataset/mnist"
+PATIENCE = 100
 FILES = {f"{kind}-{part}-ubyte": hashlib.sha256(f"{kind}{part}".encode()).hexdigest() * 2000
          for kind in ("train", "t10k") for part in ("images", "labels")}  # fmt: skip
 JUICEFS = {"juicefs": {"secretRef": {"name": "imagenet"}}}
@@ -83,63 +86,83 @@ def put_on(node: Node) -> None:
         node.control.run_inside(["tee", f"{DIRECTORY}/{name}"], stdin=content)
 
 
-def documents_job(image: str) -> list[Manifest]:
-    """Give the document's TFJob with our engine, and an image that is at hand; its program comes in a ConfigMap."""
-    place = "spec.tfReplicaSpecs.Worker.template.spec"
-    container = f"{place}.containers.0"
-    script = {"name": "script", "mountPath": "/var/tf_mnist"}
-    words = circulating("TFJob/tf-cache")["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
-    job = changed(
-        circulating("TFJob/tf-cache"),
-        {
+@dataclass(frozen=True)
+class Training:
+    """Where it runs: by kubectl, on an image that is at hand, with the data in a directory of each node."""
+
+    kubectl: Kubectl
+    image: str
+    directory: str = DIRECTORY
+
+    @property
+    def source(self) -> Manifest:
+        return {"location": f"local://{self.directory}", "subDirName": "mnist"}
+
+    def documents_job(self) -> list[Manifest]:
+        """Give the document's TFJob with our engine; its program comes in a ConfigMap."""
+        place = "spec.tfReplicaSpecs.Worker.template.spec"
+        container = f"{place}.containers.0"
+        script = {"name": "script", "mountPath": "/var/tf_mnist"}
+        job = circulating("TFJob/tf-cache")
+        words = job["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["command"]
+        changes = {
             "spec.cacheBackend.cacheEngine": JUICEFS,
-            f"{container}.image": image,
-            f"{container}.command": ["python3", *words["command"][1:]],
+            "spec.cacheBackend.dataset.dataSources.0.location": self.source["location"],
+            f"{container}.image": self.image,
+            f"{container}.command": ["python3", *words[1:]],
             f"{container}.resources": {},
             f"{container}.volumeMounts": [script],
             f"{place}.volumes": [{"name": "script", "configMap": {"name": "program"}}],
-        },
-    )
-    program = {"mnist_with_summaries.py": PROGRAM}
-    return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "program"}, "data": program}, job]
+        }
+        program = {"mnist_with_summaries.py": PROGRAM}
+        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "program"}, "data": program}
+        return [config, changed(job, changes)]
 
+    def tensorflow(self, name: str) -> Manifest:
+        """Give a TFJob with a parameter server and two workers."""
+        types = {"PS": 1, "Worker": 2}
+        specs = {found: self._replicas("tensorflow", TENSORFLOW, number) for found, number in types.items()}
+        return self._job("TFJob", name, tfReplicaSpecs=specs)
 
-def replicas(image: str, container: str, program: str, number: int) -> Manifest:
-    made = {"name": container, "image": image, "command": ["python3", "-c", program]}
-    spec = {"containers": [made], "terminationGracePeriodSeconds": 0}
-    return {"replicas": number, "restartPolicy": "Never", "template": {"spec": spec}}
+    def torch(self, name: str) -> Manifest:
+        """Give a PyTorchJob of two processes."""
+        specs = {found: self._replicas("pytorch", TORCH, 1) for found in ("Master", "Worker")}
+        return self._job("PyTorchJob", name, pytorchReplicaSpecs=specs)
 
+    def _replicas(self, container: str, program: str, number: int) -> Manifest:
+        made = {"name": container, "image": self.image, "command": ["python3", "-c", program]}
+        spec = {"containers": [made], "terminationGracePeriodSeconds": 0}
+        return {"replicas": number, "restartPolicy": "Never", "template": {"spec": spec}}
 
-def training(kind: str, name: str, types: Manifest) -> Manifest:
-    field = "tfReplicaSpecs" if kind == "TFJob" else "pytorchReplicaSpecs"
-    return {
-        "apiVersion": "training.kubedl.io/v1alpha1",
-        "kind": kind,
-        "metadata": {"name": name},
-        "spec": {field: types, "cacheBackend": {"name": "mnist", "mountPath": "/data"}, "cleanPodPolicy": "Running"},
-    }
+    def _job(self, kind: str, name: str, **types: Manifest) -> Manifest:
+        cache = {"name": "mnist", "mountPath": "/data"}
+        return {
+            "apiVersion": "training.kubedl.io/v1alpha1",
+            "kind": kind,
+            "metadata": {"name": name},
+            "spec": {**types, "cacheBackend": cache, "cleanPodPolicy": "Running"},
+        }
 
+    def shared_cache(self, idle_seconds: int) -> Manifest:
+        """Give a cache under a name of its own, which goes when nobody uses it."""
+        return {
+            "apiVersion": "cache.kubedl.io/v1alpha1",
+            "kind": "CacheBackend",
+            "metadata": {"name": "mnist"},
+            "spec": {
+                "dataset": {"dataSources": [self.source]},
+                "cacheEngine": JUICEFS,
+                "options": {"idleTime": idle_seconds},
+            },
+        }
 
-def shared_cache(idle_seconds: int) -> Manifest:
-    """Give a cache under a name of its own, which goes when nobody uses it."""
-    source = {"location": f"local://{DIRECTORY}", "subDirName": "mnist"}
-    return {
-        "apiVersion": "cache.kubedl.io/v1alpha1",
-        "kind": "CacheBackend",
-        "metadata": {"name": "mnist"},
-        "spec": {
-            "dataset": {"dataSources": [source]},
-            "cacheEngine": JUICEFS,
-            "options": {"idleTime": idle_seconds},
-        },
-    }
+    def until_succeeded(self, what: str) -> None:
+        wait_until(lambda: self._state(what) == "Succeeded", PATIENCE, f"{what} does not succeed")
 
+    def _state(self, what: str) -> str:
+        found = (self.kubectl.get(what).get("status") or {}).get("conditions") or [{}]
+        return str(found[-1].get("type", ""))
 
-def state(kubectl: Kubectl, what: str) -> str:
-    found = (kubectl.get(what).get("status") or {}).get("conditions") or [{}]
-    return str(found[-1].get("type", ""))
-
-
-def told(kubectl: Kubectl, pod: str) -> Manifest:
-    found: Manifest = json.loads(kubectl.run("logs", pod))
-    return found
+    def told(self, pod: str) -> Manifest:
+        found: Manifest = json.loads(self.kubectl.run("logs", pod))
+        return found

@@ -18,11 +18,15 @@ from localkube.kubectl import Kubectl
 from localkube.paths import Home
 from localkube.waiting import wait_until
 from paddle_operator.api.manifest import Manifest
+from paddle_operator.embedded import ending
+from paddle_operator.embedded.statedir import StateDirectory
 from support import juicefs
 
 PROGRAM = "from paddle_operator.cli.main import main; main()"
 SOURCE = Path(__file__).parents[2] / "src"
 PATIENCE = 90
+# Containers find the programs of the tests where the tests' image has them.
+TESTBOX = f"--mount={Path(__file__).parents[1] / 'cluster/testbox'}=/opt/testbox"
 
 
 @dataclass(frozen=True)
@@ -133,11 +137,24 @@ def serving(machine: OneMachine, *options: str) -> Iterator["subprocess.Popen[st
     """Have a run that stays, for as long as the `with`."""
     begun = machine.begin("run", "--stay", *machine.options, *options)
     try:
-        wait_until((machine.state / "kubeconfig").exists, 20, "it does not serve", 0.05)
+        wait_until((machine.state / "kubeconfig").exists, 90, "it does not serve", 0.05)
         yield begun
     finally:
         begun.send_signal(signal.SIGTERM)
         begun.communicate(timeout=20)
+
+
+@contextlib.contextmanager
+def at_service(root: Path, *options: str) -> Iterator[OneMachine]:
+    """Have a machine that serves several tests, and at last nothing of it."""
+    juicefs.require()
+    machine = OneMachine(root)
+    try:
+        with serving(machine, *options):
+            yield machine
+    finally:
+        sys.stdout.write(f"--- the run's own log\n{machine.own_log}\n")
+        ending.remove(StateDirectory(machine.state))
 
 
 def kubectl(machine: OneMachine, namespace: str = "default") -> Kubectl:

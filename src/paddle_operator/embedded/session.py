@@ -114,6 +114,7 @@ async def running(ground: Ground, controllers: Sequence[Controller]) -> AsyncIte
         _write_kubeconfig(ground, server)
         async with Client(server.config, "node") as node, Client(server.config, MANAGER) as operator:
             agent = await _joined(node, ground)
+            server.commands = agent.execute
             at_node = [*agent.controllers(), scheduling.controller(), claims.controller(), statefulsets.controller()]
             async with _managed(node, at_node), _managed(operator, controllers):
                 try:

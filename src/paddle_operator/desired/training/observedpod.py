@@ -16,6 +16,7 @@ from paddle_operator.api.names import (
 )
 
 COORDINATOR = "coord-paddle"
+NEVER = "Never"
 LONGEST_QUOTE = 500
 
 
@@ -61,7 +62,7 @@ def observed_pod(manifest: Manifest) -> ObservedPod:
         manifest=manifest,
         name=manifest["metadata"]["name"],
         role=_role(labels_of(manifest)) or annotations.get(ANNOTATION_ROLE, ""),
-        bucket=bucket_of(manifest.get("status") or {}),
+        bucket=bucket_of(manifest.get("status") or {}, (manifest.get("spec") or {}).get("restartPolicy")),
         address=str((manifest.get("status") or {}).get("podIP") or ""),
         revision=annotations.get(ANNOTATION_TEMPLATE_HASH, ""),
         attempt=int(attempt) if attempt.isdecimal() else 0,
@@ -74,7 +75,7 @@ def _role(labels: dict[str, str]) -> str:
     return labels.get(LABEL_RESOURCE_TYPE) or labels.get(LABEL_REPLICA_TYPE) or ""
 
 
-def bucket_of(status: Manifest) -> Bucket:
+def bucket_of(status: Manifest, restart_policy: str | None = None) -> Bucket:
     match status.get("phase"):
         case "Failed":
             return Bucket.FAILED
@@ -83,15 +84,23 @@ def bucket_of(status: Manifest) -> Bucket:
         case "Unknown":
             return Bucket.UNKNOWN
         case "Running":
-            return Bucket.RUNNING if _is_ready(status.get("containerStatuses") or []) else Bucket.STARTING
+            again = restart_policy != NEVER
+            ready = _is_ready(status.get("containerStatuses") or [], started_again=again)
+            return Bucket.RUNNING if ready else Bucket.STARTING
     waits = any(_runs(found) for found in status.get("initContainerStatuses") or [] if found.get("name") == COORDINATOR)
     return Bucket.STARTING if waits else Bucket.PENDING
 
 
-def _is_ready(containers: list[Manifest]) -> bool:
-    """Tell whether all run; one that has ended well beside them does no harm."""
+def _is_ready(containers: list[Manifest], *, started_again: bool) -> bool:
+    """Tell whether all run; one that has ended well beside them does no harm.
+
+    Nor does one that has failed for good: a kubelet tells of it a moment before it says that the pod has failed.
+    """
     return bool(containers) and all(
-        (found.get("ready") and _runs(found)) or _ended(found).get("exitCode") == 0 for found in containers
+        (found.get("ready") and _runs(found))
+        or _ended(found).get("exitCode") == 0
+        or (bool(_ended(found)) and not started_again)
+        for found in containers
     )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import secrets
 import socket
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -12,8 +13,9 @@ import msgspec
 from aiohttp import web
 
 from paddle_operator.api.manifest import Key, Manifest
-from paddle_operator.embedded.apiserver import discovery, openapi, openapiv2, refusals, streams, tables
+from paddle_operator.embedded.apiserver import channels, discovery, openapi, openapiv2, refusals, streams, tables
 from paddle_operator.embedded.apiserver.calls import Call, Place, place_of
+from paddle_operator.embedded.apiserver.channels import Asked
 from paddle_operator.embedded.apiserver.deletion import NAMESPACES
 from paddle_operator.embedded.apiserver.garbage import Collector
 from paddle_operator.embedded.apiserver.lists import page
@@ -30,9 +32,11 @@ LARGEST_BODY = 3 * 1024 * 1024
 FIRST_NAMESPACES = ("default", "kube-system")
 # kubectl sends a token over TLS only; as a part of the address it is sent by all.
 TOKEN_PATH = "/token/"  # noqa: S105  # the path before it
-LOG = "log"
+LOG, EXEC = "log", "exec"
 # Gives what a container printed, piece by piece: of a pod, as it is asked for.
 Logs = Callable[[Manifest, Mapping[str, str]], Awaitable[AsyncIterator[bytes]]]
+# Begins a command in a container of a pod, as it is asked for.
+Commands = Callable[[Manifest, Asked], Awaitable[Process]]
 
 
 class Server:
@@ -44,6 +48,7 @@ class Server:
         self.token = secrets.token_urlsafe(32)
         self.port = 0
         self.logs: Logs | None = None
+        self.commands: Commands | None = None
         self._collector = Collector(self.objects)
         self._ended = asyncio.Event()
         for name in FIRST_NAMESPACES:
@@ -105,6 +110,8 @@ class Server:
         resource = place and self.catalogue.at(place.group, place.version, place.plural)
         if place is None or resource is None or not self._is_served(place, resource):
             raise refusals.no_such_path()
+        if place.subresource == EXEC and self.commands is not None:
+            return await self._execute(request, self.commands, Key(place.namespace, place.name))
         call = Call(place, resource, request.method, request.query, request.content_type, await request.read())
         if request.method != "GET":
             return self._write(call)
@@ -121,6 +128,10 @@ class Server:
             return await self._stream(request, tabled, "application/json")
         return self._read(call, as_table=_wants_table(request))
 
+    async def _execute(self, request: web.Request, commands: Commands, key: Key) -> web.StreamResponse:
+        pod = self.objects.storage.get(PODS, key)
+        return await channels.carry(request, lambda asked: commands(pod, asked))
+
     def _told(self, path: str) -> web.Response | None:
         """Give what the server says of itself."""
         if path in ("/healthz", "/livez", "/readyz"):
@@ -133,8 +144,8 @@ class Server:
     def _is_served(self, place: Place, resource: Resource) -> bool:
         if resource.kind.namespaced and place.name and not place.namespace:
             return False
-        if place.subresource == LOG:
-            return self.logs is not None and resource.kind == PODS
+        if place.subresource in (LOG, EXEC):
+            return (self.logs if place.subresource == LOG else self.commands) is not None and resource.kind == PODS
         return not place.subresource or (place.subresource == "status" and resource.has_status)
 
     def _write(self, call: Call) -> web.Response:

@@ -12,7 +12,7 @@ from paddle_operator.embedded.apiserver.resources import Resource
 from paddle_operator.kube.request import PODS
 
 NAME: Manifest = {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
-STEP = re.compile(r"\.([A-Za-z0-9_-]+)|\['([^']+)'\]|\[(\d+)\]")
+STEP = re.compile(r"\.([A-Za-z0-9_-]+)|\['([^']+)'\]|\[(-?\d+):?\]")
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 31_536_000
 # Below the first limit a span has two units, below the second one.
 UNITS = (
@@ -79,11 +79,11 @@ def _cell(column: Manifest, item: Manifest, now: datetime) -> object:
 
 
 def value_at(item: object, path: str) -> object:
-    """Follow a JSON path of plain steps; it leads nowhere rather than fail."""
+    """Follow a JSON path of plain steps, of slices to the first in them; it leads nowhere rather than fail."""
     for name, quoted, number in STEP.findall(path):
         if isinstance(item, dict):
             item = item.get(name or quoted)
-        elif isinstance(item, list) and number and int(number) < len(item):
+        elif isinstance(item, list) and number and -len(item) <= int(number) < len(item):
             item = item[int(number)]
         else:
             return None

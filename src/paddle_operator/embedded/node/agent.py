@@ -1,12 +1,15 @@
 """The node's agent: pods that are to run here run, names lead to them, and one that is deleted ends."""
 
 import asyncio
+from asyncio.subprocess import Process
 from dataclasses import dataclass, field
 
-from paddle_operator.api.manifest import Key, Manifest, uid_of
+from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.control.controller import Controller, Trigger, World
 from paddle_operator.control.outcome import Done, Outcome
-from paddle_operator.embedded.node import hosts
+from paddle_operator.embedded.apiserver import refusals
+from paddle_operator.embedded.apiserver.channels import Asked
+from paddle_operator.embedded.node import commands, hosts
 from paddle_operator.embedded.node.machine import NAME, Machine
 from paddle_operator.embedded.node.podlife import PodLife
 from paddle_operator.kube.request import PODS, Kind
@@ -57,6 +60,17 @@ class Agent:
     async def _name(self, world: World, _: Key) -> Outcome:
         self.machine.hosts.update(hosts.names(world.stores[SERVICES], world.stores[PODS]))
         return Done()
+
+    async def execute(self, pod: Manifest, asked: Asked) -> Process:
+        """Begin a command in a container, as `kubectl exec` asks for it."""
+        name = asked.container or pod["spec"]["containers"][0]["name"]
+        known, phase = self._lives.get(key_of(pod)), (pod.get("status") or {}).get("phase")
+        if phase in ENDED:
+            raise refusals.bad_request(f"cannot exec into a container in a completed pod; current phase is {phase}")
+        inside = known[0].inside(name) if known is not None and uid_of(known[0].pod) == uid_of(pod) else None
+        if inside is None:
+            raise refusals.bad_request(f'container not found ("{name}")')
+        return await commands.begin(inside, asked.argv, heard=True, stdin=asked.stdin)
 
     async def stop(self, grace: int) -> None:
         """End all pods, as when a machine is shut down; who takes longer is ended with the box that all are in."""

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.embedded.node import containers, podstatus, probes
+from paddle_operator.embedded.node import commands, containers, podstatus, probes
+from paddle_operator.embedded.node.commands import Inside
 from paddle_operator.embedded.node.containers import Process, StartError
 from paddle_operator.embedded.node.launch import CANNOT_START, Spec
 from paddle_operator.embedded.node.podstatus import ContainerState
@@ -29,7 +30,8 @@ LONGEST_LOG = 64 << 20
 class ContainerLife:
     """`specify` says how to start it; `changed` is told whenever its state has changed.
 
-    An init container's good end is told together with what follows it, as a kubelet does.
+    An init container's good end is told together with what follows it, as a kubelet does. `inside` is the way into it
+    while it runs; `begun` says that it has started, once and for all.
     """
 
     container: Manifest
@@ -40,6 +42,8 @@ class ContainerLife:
     changed: Callable[[], Awaitable[None]]
     state: ContainerState
     is_first: bool = False
+    inside: Inside | None = None
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
     _process: Process | None = None
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -86,16 +90,19 @@ class ContainerLife:
             with place.open("a") as file:
                 file.write(f"{error}\n")
             return await self._ended(began, CANNOT_START + 1, str(error), reason="StartError")
+        self.inside = Inside(commands.process_inside(self._process.number), dict(spec.environment), spec.directory)
         self.state.identity = f"process://{self._process.number}"
         self.state.state = podstatus.running(began)
-        has_startup = "startupProbe" in self.container
-        self.state.started, self.state.ready = (
-            not has_startup,
-            not has_startup and "readinessProbe" not in self.container,
-        )
+        if "startupProbe" not in self.container:
+            self._note_start()
         await self.changed()
-        code = await self._watched(self._process, spec, place)
+        code = await self._watched(self._process, self.inside, place)
         return await self._ended(began, code, "")
+
+    def _note_start(self) -> None:
+        self.state.started, self.state.ready = True, "readinessProbe" not in self.container
+        self.state.begun = True
+        self.begun.set()
 
     async def _specified(self) -> Spec | None:
         """Find out how to start it; what is wrong is said, and may be corrected meanwhile."""
@@ -108,8 +115,8 @@ class ContainerLife:
                 await self._sleep(CORRECTED)
         return None
 
-    async def _watched(self, process: Process, spec: Spec, place: Path) -> int:
-        tasks = [asyncio.create_task(self._probe(process, spec)), asyncio.create_task(_shorten(place))]
+    async def _watched(self, process: Process, inside: Inside, place: Path) -> int:
+        tasks = [asyncio.create_task(self._probe(process, inside)), asyncio.create_task(_shorten(place))]
         try:
             return await process.wait()
         finally:
@@ -117,10 +124,8 @@ class ContainerLife:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _probe(self, process: Process, spec: Spec) -> None:
-        subject = probes.Subject(
-            self.address, self.container, probes.process_inside(process.number), dict(spec.environment)
-        )
+    async def _probe(self, process: Process, inside: Inside) -> None:
+        subject = probes.Subject(self.address, self.container, inside)
         if startup := self.container.get("startupProbe"):
             await self._until_started(startup, subject, process)
         async with asyncio.TaskGroup() as group:
@@ -134,7 +139,7 @@ class ContainerLife:
         await asyncio.sleep(how.delay)
         for _ in range(how.failures):
             if await probes.ask(probe, subject, how.timeout):
-                self.state.started, self.state.ready = True, "readinessProbe" not in self.container
+                self._note_start()
                 await self.changed()
                 return
             await asyncio.sleep(how.period)
@@ -151,7 +156,7 @@ class ContainerLife:
             following.cancel()
 
     async def _ended(self, began: datetime, code: int, message: str, reason: str = "") -> int:
-        self._process = None
+        self._process = self.inside = None
         state = podstatus.terminated(code, began, datetime.now(UTC), message)
         if reason:
             state["terminated"]["reason"] = reason

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from paddle_operator.api.manifest import Manifest, key_of, uid_of
 from paddle_operator.embedded.node import environment, hosts, podstatus, volumes
+from paddle_operator.embedded.node.commands import Inside
 from paddle_operator.embedded.node.containerlife import ContainerLife
 from paddle_operator.embedded.node.environment import Whereabouts
 from paddle_operator.embedded.node.launch import Spec
@@ -19,6 +20,7 @@ from paddle_operator.embedded.node.network import NetworkError, Place
 from paddle_operator.embedded.node.plugin import MountError
 from paddle_operator.embedded.node.podstatus import ContainerState
 from paddle_operator.embedded.node.rootfs import Mount
+from paddle_operator.embedded.node.sidecars import Sidecars
 from paddle_operator.embedded.node.sources import ConfigurationError, observe_sources
 from paddle_operator.embedded.node.volumes import Source
 from paddle_operator.kube import errors
@@ -55,8 +57,18 @@ class PodLife:
         return str(self.pod["spec"].get("hostname") or key_of(self.pod).name)
 
     @property
+    def _grace(self) -> float:
+        grace = self.pod["metadata"].get("deletionGracePeriodSeconds")
+        return float(self.pod["spec"].get("terminationGracePeriodSeconds", DEFAULT_GRACE) if grace is None else grace)
+
+    @property
     def policy(self) -> str:
         return str(self.pod["spec"].get("restartPolicy") or "Always")
+
+    def inside(self, container: str) -> Inside | None:
+        """Give the way into a container, while it runs."""
+        lives = [life for life in (*self._main, *self._first) if life.state.name == container]
+        return lives[0].inside if lives else None
 
     async def live(self) -> None:
         """Run the pod to its end, also when it is deleted meanwhile; nothing of it is left then."""
@@ -91,15 +103,18 @@ class PodLife:
         once = "OnFailure" if self.policy == "Always" else self.policy
         self._first = [self._life(container, once) for container in spec.get("initContainers") or []]
         for life in self._first:
-            life.is_first = True
+            life.is_first = not life.state.sidecar
         self._main = [self._life(container, self.policy) for container in spec["containers"]]
         if not await self._prepare():
             return
-        for container in self._first:
-            if await container.run() != 0:
-                return
-        self._tell_main("ContainerCreating")
-        await asyncio.gather(*(container.run() for container in self._main))
+        sidecars = Sidecars(self._ending, lambda: self._grace)
+        async with sidecars.kept():
+            for container in self._first:
+                container.address = self.where.address
+                if not (await sidecars.begin(container) if container.state.sidecar else await container.run() == 0):
+                    return
+            self._tell_main("ContainerCreating")
+            await asyncio.gather(*(container.run() for container in self._main))
 
     async def _prepare(self) -> bool:
         """Have a network and the volumes; what fails is told, and tried again until the pod is deleted."""
@@ -131,15 +146,17 @@ class PodLife:
         self.machine.hosts.add(uid_of(self.pod), directory / "hosts", self.pod, place.address)
 
     def _life(self, container: Manifest, policy: str) -> ContainerLife:
+        sidecar = container.get("restartPolicy") == "Always"
+        image = str(container.get("image") or "")
         reason = "PodInitializing" if self.pod["spec"].get("initContainers") else "ContainerCreating"
         return ContainerLife(
             container=container,
             address=self.where.address,
-            policy=policy,
+            policy="Always" if sidecar else policy,
             specify=partial(self._specify, container),
             log=partial(self._log, container),
             changed=self._write,
-            state=ContainerState(container["name"], str(container.get("image") or ""), podstatus.waiting(reason)),
+            state=ContainerState(container["name"], image, podstatus.waiting(reason), sidecar=sidecar),
         )
 
     def _log(self, container: Manifest, run: int) -> Path:
@@ -176,11 +193,8 @@ class PodLife:
             container.state.state = podstatus.waiting(reason)
 
     async def _stop(self) -> None:
-        metadata = self.pod["metadata"]
-        grace = metadata.get("deletionGracePeriodSeconds")
-        grace = self.pod["spec"].get("terminationGracePeriodSeconds", DEFAULT_GRACE) if grace is None else grace
-        running = [*self._first, *self._main]
-        await asyncio.gather(*(container.stop(float(grace)) for container in running))
+        running = [life for life in (*self._first, *self._main) if not life.state.sidecar]
+        await asyncio.gather(*(container.stop(self._grace) for container in running))
 
     async def _clear(self) -> None:
         """Give back all that the pod had; a volume that cannot be given back now is tried again."""

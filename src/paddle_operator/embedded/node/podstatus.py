@@ -19,7 +19,10 @@ class Condition(StrEnum):
 
 @dataclass
 class ContainerState:
-    """How a container stands, and how its last run ended; `state` is as Kubernetes writes it."""
+    """How a container stands, and how its last run ended; `state` is as Kubernetes writes it.
+
+    A sidecar is an init container that runs on beside the main ones; `begun`: it has started at least once.
+    """
 
     name: str
     image: str
@@ -29,11 +32,18 @@ class ContainerState:
     started: bool = False
     restarts: int = 0
     identity: str = ""
+    sidecar: bool = False
+    begun: bool = False
 
     @property
     def exit_code(self) -> int | None:
         ended = self.state.get("terminated")
         return None if ended is None else int(ended["exitCode"])
+
+    @property
+    def is_past(self) -> bool:
+        """Tell of an init container whether the next may begin."""
+        return self.begun if self.sidecar else self.exit_code == 0
 
     @property
     def runs(self) -> bool:
@@ -78,11 +88,13 @@ def terminated(code: int, began: datetime, ended: datetime, message: str = "") -
 
 def phase(policy: str, first: Sequence[ContainerState], main: Sequence[ContainerState]) -> str:
     """Give the pod's phase by its restart policy."""
-    if any(state.exit_code for state in first) and policy == "Never":
-        return "Failed"
-    if any(state.exit_code != 0 for state in first):
+    once = [state for state in first if not state.sidecar]
+    beside = any(state.runs for state in first if state.sidecar)
+    if any(state.exit_code for state in once) and policy == "Never":
+        return "Running" if beside else "Failed"
+    if any(state.exit_code != 0 for state in once):
         return "Pending"
-    if all(state.exit_code is not None for state in main) and policy != "Always":
+    if all(state.exit_code is not None for state in main) and policy != "Always" and not beside:
         if all(state.exit_code == 0 for state in main):
             return "Succeeded"
         return "Failed" if policy == "Never" else "Running"
@@ -113,14 +125,18 @@ def held(
     phase: str, first: Sequence[ContainerState], main: Sequence[ContainerState]
 ) -> dict[Condition, tuple[bool, str, str]]:
     over = "PodCompleted" if phase == "Succeeded" else ""
-    initialized = all(state.exit_code == 0 for state in first)
-    unready = [state.name for state in main if not state.ready]
+    uninitialized = [state.name for state in first if not state.is_past and not over]
+    lasting = [*(state for state in first if state.sidecar), *main]
+    unready = [state.name for state in lasting if not state.ready]
     words = f"containers with unready status: [{' '.join(unready)}]" if unready and not over else ""
     reason = over or ("ContainersNotReady" if unready else "")
-    uninitialized = [state.name for state in first if state.exit_code != 0]
     incomplete = f"containers with incomplete status: [{' '.join(uninitialized)}]" if uninitialized else ""
     return {
-        Condition.INITIALIZED: (initialized, over or ("" if initialized else "ContainersNotInitialized"), incomplete),
+        Condition.INITIALIZED: (
+            not uninitialized,
+            over or ("ContainersNotInitialized" if uninitialized else ""),
+            incomplete,
+        ),
         Condition.READY: (not unready and phase == "Running", reason, words),
         Condition.CONTAINERS_READY: (not unready and phase == "Running", reason, words),
         Condition.SCHEDULED: (True, "", ""),

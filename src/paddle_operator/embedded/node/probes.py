@@ -1,28 +1,26 @@
 """Asking a container whether it has started, is ready, and still lives."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import aiohttp
 
 from paddle_operator.api.manifest import Manifest
+from paddle_operator.embedded.node import commands
+from paddle_operator.embedded.node.commands import Inside
 
 FINE = range(200, 400)
 EAGER = 0.5
-NSENTER = ("nsenter", "--mount", "--uts", "--net", "--pid")
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The container that is asked: its address, its declaration, and a process of its own."""
+    """The container that is asked: its address, its declaration, and the way into it."""
 
     address: str
     container: Manifest
-    process: int
-    environment: dict[str, str]
+    inside: Inside
 
 
 @dataclass(frozen=True)
@@ -99,13 +97,7 @@ async def _tcp(tcp: Manifest, subject: Subject) -> bool:
 
 
 async def _exec(command: list[str], subject: Subject) -> bool:
-    process = await asyncio.create_subprocess_exec(
-        *NSENTER, f"--target={subject.process}", "--", *command,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=subject.environment,
-    )  # fmt: skip
+    process = await commands.begin(subject.inside, command, heard=False)
     try:
         return await process.wait() == 0
     finally:
@@ -119,10 +111,3 @@ def port_of(port: int | str, container: Manifest) -> int:
         return int(port)
     ports = container.get("ports") or []
     return next(int(found["containerPort"]) for found in ports if found.get("name") == port)
-
-
-def process_inside(launcher: int) -> int:
-    """Find the container's own first process by the one that waits for it."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()[0])
-    return launcher

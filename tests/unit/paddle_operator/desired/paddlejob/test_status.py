@@ -55,6 +55,18 @@ def test_a_pod_is_counted_once(status: Manifest, bucket: Bucket) -> None:
     assert bucket_of(status) is bucket
 
 
+@pytest.mark.parametrize(
+    ("policy", "bucket"),
+    [
+        pytest.param("Never", Bucket.RUNNING, id="for good"),
+        pytest.param("OnFailure", Bucket.STARTING, id="to be started again"),
+    ],
+)
+def test_a_pod_whose_container_has_failed_starts_only_if_it_is_started_again(policy: str, bucket: Bucket) -> None:
+    ended = {"name": "train", "ready": False, "state": {"terminated": {"exitCode": 3}}}
+    assert bucket_of({"phase": "Running", "containerStatuses": [ended]}, policy) is bucket
+
+
 def test_the_status_whole() -> None:
     world = PaddleWorld(paddle_job(ps=role(1), worker=role(2))).settle()
     world.run()

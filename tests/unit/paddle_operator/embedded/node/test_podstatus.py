@@ -1,5 +1,6 @@
 """A pod's status from its containers' states."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -22,6 +23,10 @@ def ended(code: int) -> ContainerState:
     return ContainerState("main", "demo", podstatus.terminated(code, NOW, NOW))
 
 
+def beside(state: ContainerState) -> ContainerState:
+    return replace(state, name="beside", sidecar=True, begun=state.runs)
+
+
 @pytest.mark.parametrize(
     ("policy", "first", "main", "wanted"),
     [
@@ -35,6 +40,11 @@ def ended(code: int) -> ContainerState:
         pytest.param("Never", [], [ended(0), ended(3)], "Failed", id="one ended badly"),
         pytest.param("OnFailure", [], [ended(3)], "Running", id="it is started again"),
         pytest.param("Always", [], [ended(0)], "Running", id="it is always started again"),
+        pytest.param("Never", [beside(waits())], [waits()], "Pending", id="its sidecar does not run yet"),
+        pytest.param("Never", [beside(runs())], [runs()], "Running", id="it runs with a sidecar"),
+        pytest.param("Never", [beside(runs())], [ended(0)], "Running", id="its sidecar is still to end"),
+        pytest.param("Never", [beside(ended(143))], [ended(0)], "Succeeded", id="its sidecar was ended"),
+        pytest.param("Never", [beside(runs()), ended(1)], [waits()], "Running", id="a failure with a sidecar to end"),
     ],
 )
 def test_the_phase_follows_from_the_policy(
@@ -52,6 +62,12 @@ def test_the_phase_follows_from_the_policy(
 )
 def test_a_pod_is_ready_when_its_containers_are(state: ContainerState, *, ready: bool) -> None:
     assert podstatus.held("Running", [], [state])[Condition.READY][0] is ready
+
+
+@pytest.mark.parametrize(("sidecar", "ready"), [(runs(), True), (runs(ready=False), False)])
+def test_a_sidecar_is_waited_for_to_be_ready(sidecar: ContainerState, *, ready: bool) -> None:
+    held = podstatus.held("Running", [beside(sidecar)], [runs()])
+    assert [held[name][0] for name in (Condition.INITIALIZED, Condition.READY)] == [True, ready]
 
 
 def test_a_condition_that_did_not_change_keeps_its_time() -> None:
