@@ -84,6 +84,18 @@ def shows(data: Watched, total: int, cached: int) -> None:
     assert row["AVAIL SPACE"].split()[1] in {"MiB", "GiB", "TiB"}
 
 
+def counts(data: Watched, contents: dict[str, str]) -> None:
+    """Wait until the set's figures are those of these files and their directories."""
+    number = len(contents) + len({name.partition("/")[0] for name in contents})
+
+    def is_so() -> bool:
+        figures = data.status["cacheStatus"]
+        is_large = abs(figures["totalBytes"] - in_blocks(contents)) <= STEP
+        return bool(is_large and (figures["fileCount"], figures["totalFiles"]) == (number, f"{number:,}"))
+
+    data.eventually(is_so, f"not {number} files and directories of {in_blocks(contents)} bytes", PROMISED)
+
+
 def size(contents: dict[str, str]) -> int:
     return sum(map(len, contents.values()))
 
@@ -98,12 +110,13 @@ def test_the_documents_four_jobs_do_what_their_tables_say(data: Watched) -> None
     status = done(data, circulating("SampleJob/imagenet-rmr"))
     assert table(data.kubectl, "samplejob imagenet-rmr") == {"NAME": "imagenet-rmr", "PHASE": "Succeeded"}
     assert status["results"][0]["doneFiles"] == len(REMOVED) + 1
-    data.eventually(lambda: data.status["cacheStatus"]["fileCount"] < len(FILES), "nothing is removed", PROMISED)
+    counts(data, KEPT)
 
     uri = data.kubectl.get(f"sampleset/{NAME}")["spec"]["source"]["uri"]
     changes = {"spec.syncOptions.source": uri, "spec.secretRef.name": "store"}
     done(data, changed(circulating("SampleJob/imagenet-sync"), changes))
     assert table(data.kubectl, "samplejob imagenet-sync") == {"NAME": "imagenet-sync", "PHASE": "Succeeded"}
+    counts(data, FILES)
 
     done(data, circulating("SampleJob/imagenet-clear"))
     assert table(data.kubectl, "samplejob imagenet-clear") == {"NAME": "imagenet-clear", "PHASE": "Succeeded"}

@@ -4,8 +4,12 @@ import os
 
 import pytest
 
+from localkube.waiting import wait_until
 from support.enginebox import AREA, Box, Volume
 from support.runtimeprogram import RuntimeProgram
+
+# A mount tells its size in units of so much.
+STEP = 64 << 10
 
 
 def test_rmr_removes_what_is_named_and_nothing_else(volume: Volume, server: RuntimeProgram) -> None:
@@ -21,6 +25,18 @@ def test_rmr_of_what_is_not_there_succeeds_and_says_so(volume: Volume, server: R
     done = server.done("rm", type="rmr", paths=["nothing/at/all", "here"])
     assert (done["state"], done["message"]) == ("Succeeded", "1 paths were not there: 'nothing/at/all'")
     assert not (volume.inside / "here").exists()
+
+
+def test_after_rmr_the_report_counts_what_is_left(volume: Volume, server: RuntimeProgram) -> None:
+    for number in range(6):
+        volume.write(f"kept/{number}", os.urandom(100_000))
+        volume.write(f"old/deep/{number}", os.urandom(50_000))
+    # Directories count as files, and every file has whole units of 4 KiB.
+    wait_until(lambda: server.status()["data"]["files"] == 15, 30, "the files are not counted")
+    assert abs(server.status()["data"]["bytes"] - (6 * 102_400 + 6 * 53_248 + 3 * 4096)) <= STEP
+    assert server.done("rm", type="rmr", paths=["old"])["state"] == "Succeeded"
+    wait_until(lambda: server.status()["data"]["files"] == 7, 30, "what was removed is counted")
+    assert abs(server.status()["data"]["bytes"] - (6 * 102_400 + 4096)) <= STEP
 
 
 HOSTILE = {

@@ -75,19 +75,19 @@ def length_of(attributes: Reply) -> int | None:
 
 def visible(chunk: Reply) -> list[Slice]:
     """Give what is to be seen of a chunk's writes, of which later ones cover earlier ones; less its holes."""
-    if not isinstance(chunk, list) or not all(isinstance(write, bytes) and len(write) == WRITE.size for write in chunk):
-        raise RedisError("this is not how JuiceFS writes down the pieces of a file")
-    if len(chunk) == 1:
-        piece = Slice(*WRITE.unpack(chunk[0])[1:])  # type: ignore[arg-type]  # bytes: seen above
-        return [piece] if piece.id else []
+    try:
+        writes = [WRITE.unpack(write) for write in chunk]  # type: ignore[arg-type,union-attr]  # or TypeError
+    except (TypeError, struct.error) as error:
+        raise RedisError("this is not how JuiceFS writes down the pieces of a file") from error
     extents: list[Extent] = []
-    for write in chunk:
-        start, *stored = WRITE.unpack(write)  # type: ignore[arg-type]  # bytes: seen above
+    for start, *stored in writes:
         piece = Slice(*stored)
         if extents:
             extents = [left for extent in extents for left in uncovered(extent, start, start + piece.length)]
         extents.append((start, piece))
-    return [piece for _, piece in sorted(extents) if piece.id]
+    if len(extents) > 1:
+        extents.sort()
+    return [piece for _, piece in extents if piece.id]
 
 
 def uncovered(extent: Extent, start: int, end: int) -> Iterator[Extent]:
@@ -106,7 +106,7 @@ def opened(file: Path | None, volume: str) -> Iterator[Metadata | None]:
     with contextlib.ExitStack() as stack:
         found = None
         with contextlib.suppress(OSError, RedisError):
-            address = redis.parse_address(file.read_text().strip()) if file else None
+            address = redis.parse_address(file.read_text(errors="replace").strip()) if file else None
             if address is not None:
                 asked = Metadata(stack.enter_context(redis.opened(address)))
                 found = asked if asked.volume == volume else None

@@ -78,7 +78,10 @@ class Redis:
 
 
 def written(words: tuple[bytes, ...]) -> bytes:
-    return b"*%d\r\n%b" % (len(words), b"".join([b"$%d\r\n%b\r\n" % (len(word), word) for word in words]))
+    parts = [b"*%d\r\n" % len(words)]
+    for word in words:
+        parts += (b"$%d\r\n" % len(word), word, b"\r\n")
+    return b"".join(parts)
 
 
 @contextlib.contextmanager
@@ -86,7 +89,7 @@ def opened(address: Address) -> Iterator[Redis]:
     try:
         connection = socket.create_connection((address.host, address.port), REACHED_WITHIN)
         connection.settimeout(ANSWERED_WITHIN)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise RedisError("Redis cannot be reached") from error
     with connection, connection.makefile("rb") as answers:
         redis = Redis(connection, answers)

@@ -37,8 +37,14 @@ def test_a_password_is_not_in_what_is_printed() -> None:
 
 def test_an_address_that_cannot_be_used_means_that_the_client_is_asked(tmp_path: Path) -> None:
     file = tmp_path / "metaurl"
-    for content in ("redis://127.0.0.1:1/0", "tikv://a", "\x00"):
-        file.write_text(content)
+    for content in (
+        b"redis://127.0.0.1:1/0",
+        b"redis://" + b"x" * 70 + b".example.com/0",
+        b"tikv://a",
+        b"\xff\x00",
+        b"",
+    ):
+        file.write_bytes(content)
         with metadata.opened(file, "uuid") as found:
             assert found is None
     with metadata.opened(tmp_path / "nothing", "uuid") as found:
