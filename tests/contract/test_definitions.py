@@ -1,11 +1,13 @@
 """Our kinds: what is taken, kept, filled in and refused, and what is said then."""
 
+from dataclasses import replace
+
 import pytest
 
 from paddle_operator.api.crd import KINDS
 from paddle_operator.api.manifest import Key, Manifest, version_of
 from paddle_operator.kube import errors
-from paddle_operator.kube.request import Kind
+from paddle_operator.kube.request import Kind, apply
 from support.manifests import NAMES, changed, circulating
 from support.refusals import ALLOWED_EDITS, FROZEN_EDITS, REFUSED, Edit
 
@@ -102,6 +104,25 @@ async def test_a_field_that_nobody_defined_is_told(api: Api) -> None:
     with pytest.raises(errors.BadRequestError) as refused:
         await create(api, changed(circulating("SampleSet/imagenet"), {"spec.partition": 3}))
     assert 'strict decoding error: unknown field "spec.partition"' in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"spec.partition": 3}, ".spec.partition: field not declared in schema"),
+        (
+            {"spec.partition": 3, "spec.csi.of": 1},
+            "errors:\n  .spec.csi.of: field not declared in schema\n  .spec.partition: field not declared in schema",
+        ),
+    ],
+    ids=["one", "two"],
+)
+async def test_fields_that_nobody_defined_are_not_applied(api: Api, changes: Manifest, words: str) -> None:
+    asked = apply(OURS["SampleSet"], api.placed(changed(circulating("SampleSet/imagenet"), changes)), "tester")
+    with pytest.raises(errors.ServerError) as refused:
+        await api.client.send(replace(asked, repeatable=False))
+    place = f"{api.namespace}/imagenet; batch.paddlepaddle.org/v1alpha1, Kind=SampleSet"
+    assert refused.value.message == f"failed to create typed patch object ({place}): {words}"
 
 
 async def test_defaults_are_filled_in(api: Api) -> None:
