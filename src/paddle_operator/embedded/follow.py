@@ -73,7 +73,7 @@ class Follower:
                 await self._remove(resource.kind, key_of(placed))
             await self.session.client.apply(resource.kind, placed)
         except errors.ApiError as error:
-            raise RefusedError(str(error)) from error
+            raise RefusedError(error.message) from error
         return Followed(resource.kind, key_of(placed))
 
     async def _judge(self, kind: Kind, manifest: Manifest) -> None:
