@@ -5,9 +5,7 @@ import asyncio
 import base64
 import contextlib
 import datetime as dt
-import json
 import os
-import platform
 import re
 import signal
 import sys
@@ -16,12 +14,9 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from crews.process import Program, Running, running
+from figures import Figures, keep, show
 from jobstage import ASKED, NAMESPACES, PATIENCE, READS, WRITES, Audience, serve_kinds
-from local_cluster import RESULTS, commit
 from localkube import clusters
 from localkube.cluster import Cluster
 from localkube.paths import Home
@@ -56,7 +51,6 @@ what they are told. Writes and reads are what the API server counts for sets, vo
 Secrets and pods, by whomever, Kubernetes' own among them. CPU is the manager's. At rest: {{seconds:.0f}} s in which
 nobody changes anything.
 """
-Figures = dict[str, str]
 
 
 class Nodes:
@@ -208,17 +202,6 @@ def measure(asked: argparse.Namespace, progress: Progress) -> Figures:
             clusters.down(home, CLUSTER, progress)
 
 
-def keep(found: Figures, preface: str) -> None:
-    facts = {"date": dt.datetime.now(dt.UTC).strftime("%Y-%m-%d"), "commit": commit(), "cores": os.cpu_count()}
-    facts["python"] = platform.python_version()
-    title = "Measured on {date} at commit `{commit}`: {cores} cores, Python {python}.".format(**facts)
-    lines = ["# What many SampleSets take", "", title, *preface.splitlines(), ""]
-    lines += ["| what | figure |", "|---|---|", *(f"| {what} | {figure} |" for what, figure in found.items()), ""]
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "samplesets.md").write_text("\n".join(lines))
-    (RESULTS / "samplesets.json").write_text(json.dumps({**facts, "figures": found}, indent=2) + "\n")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, epilog=f"Run it as {COMMAND}; it takes about 2 minutes.")
     parser.add_argument("--sets", type=int, default=100, help="how many sets are made at once (100)")
@@ -230,12 +213,9 @@ def main() -> None:
     # Ended from outside, it still takes its cluster and its manager with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     found = measure(asked, Progress())
-    table = Table("WHAT", "FIGURE", box=None, pad_edge=False)
-    for row in found.items():
-        table.add_row(*row)
-    Console(highlight=False).print(table)
+    show(found)
     if asked.keep:
-        keep(found, PREFACE.format(**vars(asked)))
+        keep("samplesets", found, "What many SampleSets take", PREFACE.format(**vars(asked)))
 
 
 if __name__ == "__main__":

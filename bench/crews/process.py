@@ -105,6 +105,11 @@ class Running:
             async with asyncio.timeout(PATIENCE):
                 await self._process.wait()
 
+    async def kill(self) -> None:
+        """End it as a machine does that fails."""
+        self._process.kill()
+        await self._process.wait()
+
 
 @contextlib.asynccontextmanager
 async def running(program: Program, namespace: str, log: Path) -> AsyncIterator[Running]:

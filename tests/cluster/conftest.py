@@ -16,6 +16,7 @@ from localkube.node import Node
 from localkube.paths import Home
 from localkube.progress import Progress
 from localkube.waiting import wait_until
+from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 from support import definition, family, imagenet, juicefs
 from support import paddlebox as paddle_image
 from support.csivolumes import SYSTEM, plugin_objects, registered
@@ -69,12 +70,28 @@ def operator_image(kube: Cluster, localkube_home: Home, localkube_progress: Prog
 
 
 @pytest.fixture(scope="session")
+def default_image(kube: Cluster, operator_image: str) -> str:
+    """Have it under the name, too, that is installed where nobody says another."""
+    for node in kube.nodes:
+        node.control.run_inside([*load.CTR, "tag", "--force", operator_image, DEFAULT_IMAGE])
+    return DEFAULT_IMAGE
+
+
+@pytest.fixture(scope="session")
 def kinds_served(kube: Cluster) -> Kubectl:
     """Have our own kinds."""
     kubectl = Kubectl.of(kube)
     kubectl.run("apply", "--server-side", "--force-conflicts", "-f", str(DEFINITIONS))
     kubectl.run("wait", "--for=condition=Established", "--timeout=60s", "-f", str(DEFINITIONS))
     return kubectl
+
+
+@pytest.fixture
+def _kinds_again(kinds_served: Kubectl) -> Iterator[None]:
+    """Let other tests find our kinds as they were."""
+    yield
+    kinds_served.run("apply", "--server-side", "--force-conflicts", "-f", str(DEFINITIONS))
+    kinds_served.run("wait", "--for=condition=Established", "--timeout=60s", "-f", str(DEFINITIONS))
 
 
 @pytest.fixture
@@ -124,7 +141,7 @@ def parents_served(kube: Cluster) -> None:
     kubectl = Kubectl.of(kube)
     kubectl.apply(definition.DEFINITION)
     kubectl.wait("condition=Established", f"crd/{definition.NAME}")
-    wait_until(lambda: kubectl.run("get", "parents") is not None, 30, "parents are not served")
+    wait_until(lambda: kubectl.run("get", "parents") is not None, 90, "parents are not served")
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ def test_the_api_server_killed_comes_back_with_nothing_lost(kube: Cluster, names
     before = namespace.get("configmap/kept")
     restarts = kube.control.status()["kube-apiserver"].restarts
     faults.component(kube, "kube-apiserver").kill()
-    wait_until(lambda: kube.control.status()["kube-apiserver"].restarts == restarts + 1, 10, "it stays dead")
+    wait_until(lambda: kube.control.status()["kube-apiserver"].restarts == restarts + 1, 90, "it stays dead")
     wait_until(kube.api.ready, 60, "the API server does not come back")
     assert namespace.get("configmap/kept") == before
     assert namespace.get("pod/steady")["status"]["containerStatuses"][0]["restartCount"] == 0

@@ -104,7 +104,7 @@ def test_everything_stopped_by_a_reboot_is_started_again_with_its_data(home: Hom
     cluster = clusters.up(home, clusters.Request("reboot", nodes=1), Progress())
     Kubectl.of(cluster).run("create", "configmap", "kept", "--from-literal=key=value")
     os.kill(cluster.control.pid(), signal.SIGKILL)
-    wait_until(lambda: not cluster.control.alive(), 10, "it lives on")
+    wait_until(lambda: not cluster.control.alive(), 90, "it lives on")
     again = clusters.up(home, clusters.Request("reboot", nodes=1), Progress())
     assert Kubectl.of(again).get("configmap/kept")["data"] == {"key": "value"}
 

@@ -89,15 +89,15 @@ def test_children_grow_change_go_and_come_back(namespace: Kubectl, start: Start)
     start("manager-1")
     grow(namespace, "ada")
     namespace.run("delete", "configmap/ada-1")
-    wait_until(lambda: is_grown(namespace, "ada"), 30, "the deleted child does not come back")
+    wait_until(lambda: is_grown(namespace, "ada"), 90, "the deleted child does not come back")
     namespace.run("patch", "configmap/ada-0", "--type=merge", '--patch={"data":{"value":"wrong"}}')
-    wait_until(lambda: namespace.get("configmap/ada-0")["data"] == {"value": "one"}, 30, "it stays wrong")
+    wait_until(lambda: namespace.get("configmap/ada-0")["data"] == {"value": "one"}, 90, "it stays wrong")
     grow(namespace, "ada", value="two", extra="more")
-    wait_until(lambda: namespace.get("configmap/ada-2")["data"] == {"value": "two", "extra": "more"}, 30, "no change")
+    wait_until(lambda: namespace.get("configmap/ada-2")["data"] == {"value": "two", "extra": "more"}, 90, "no change")
     namespace.run("patch", "parent/ada", "--type=json", '--patch=[{"op":"remove","path":"/spec/extra"}]')
-    wait_until(lambda: namespace.get("configmap/ada-2")["data"] == {"value": "two"}, 30, "the given up field stays")
+    wait_until(lambda: namespace.get("configmap/ada-2")["data"] == {"value": "two"}, 90, "the given up field stays")
     grow(namespace, "ada", children=1)
-    wait_until(lambda: "Grown" in namespace.run("get", "events"), 30, "no event")
+    wait_until(lambda: "Grown" in namespace.run("get", "events"), 90, "no event")
 
 
 def test_a_manager_started_again_changes_nothing(namespace: Kubectl, start: Start) -> None:
@@ -121,8 +121,8 @@ def test_a_killed_leader_is_followed_by_the_other(namespace: Kubectl, start: Sta
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
     namespace.run("delete", "configmap/ada-1")
-    wait_until(lambda: holder(namespace) == "manager-2", 30, "nobody follows")
-    wait_until(lambda: is_grown(namespace, "ada"), 30, "the heir does not work")
+    wait_until(lambda: holder(namespace) == "manager-2", 90, "nobody follows")
+    wait_until(lambda: is_grown(namespace, "ada"), 90, "the heir does not work")
     assert namespace.get(f"lease/{LEASE}")["spec"]["leaseTransitions"] == 1
     assert second.poll() is None
 
@@ -199,8 +199,8 @@ def test_the_command_leads_answers_probes_and_lets_go(kube: Cluster, namespace: 
     ]  # fmt: skip
     with subprocess.Popen(argv, stderr=subprocess.PIPE) as process:
         try:
-            wait_until(lambda: holder(namespace) != "", 30, "it does not lead")
-            wait_until(lambda: is_ready(free_port), 30, "it is not ready")
+            wait_until(lambda: holder(namespace) != "", 90, "it does not lead")
+            wait_until(lambda: is_ready(free_port), 90, "it is not ready")
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0
         finally:
@@ -215,7 +215,7 @@ def test_a_killed_api_server_is_found_again_and_nothing_is_missed(
     grow(namespace, "ada")
     restarts = kube.control.status()["kube-apiserver"].restarts
     faults.component(kube, "kube-apiserver").kill()
-    wait_until(lambda: kube.control.status()["kube-apiserver"].restarts == restarts + 1, 10, "it stays dead")
+    wait_until(lambda: kube.control.status()["kube-apiserver"].restarts == restarts + 1, 90, "it stays dead")
     wait_until(kube.api.ready, 60, "the API server does not come back")
     namespace.run("delete", "configmap/ada-1")
     wait_until(lambda: is_grown(namespace, "ada"), 60, "the deletion was missed")

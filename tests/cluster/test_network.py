@@ -39,7 +39,7 @@ def _pair(namespace: Kubectl, server_node: str, client_node: str) -> None:
 
 def _answers(namespace: Kubectl, client: str, url: str, expected: str) -> None:
     """A Service is there when every proxy has heard of it, soon after its pods are."""
-    wait_until(lambda: namespace.execute(client, *FETCH, url).strip() == expected, 20, f"{url} is not {expected}")
+    wait_until(lambda: namespace.execute(client, *FETCH, url).strip() == expected, 90, f"{url} is not {expected}")
 
 
 @pytest.mark.parametrize("client", ["node-1", "node-2"], ids=["from the same node", "from another node"])
@@ -83,7 +83,7 @@ def test_a_node_port_answers_on_every_node_from_this_machine(kube: Cluster, name
             return False
 
     for node in kube.spec.nodes:
-        wait_until(functools.partial(answers, node.address), 20, f"{node.name} does not answer")
+        wait_until(functools.partial(answers, node.address), 90, f"{node.name} does not answer")
 
 
 def test_a_name_outside_the_cluster_does_not_exist(namespace: Kubectl) -> None:

@@ -94,7 +94,7 @@ def test_a_killed_kubelet_comes_back_and_pods_do_not_notice(kube: Cluster, names
     control = kube.node("node-1").control
     before = control.status()["kubelet"]
     faults.component(kube, "node-1/kubelet").kill()
-    wait_until(lambda: control.status()["kubelet"].restarts == before.restarts + 1, 10, "the kubelet stays dead")
+    wait_until(lambda: control.status()["kubelet"].restarts == before.restarts + 1, 90, "the kubelet stays dead")
     wait_until(lambda: namespace.execute("steady", "echo", "here") == "here\n", 60, "exec does not come back")
     assert namespace.get("pod/steady")["status"]["containerStatuses"][0]["restartCount"] == 0
 

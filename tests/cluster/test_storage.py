@@ -42,7 +42,7 @@ def test_a_fuse_mount_in_a_pod_is_seen_by_the_node_and_by_a_second_pod(kube: Clu
     assert namespace.execute("reader", "cat", "/mnt/fuse/view/file") == "hello\n"
     assert inside(["stat", "-f", "-c", "%T", "/mnt/fuse/view"]).strip().startswith("fuse")
     namespace.run("delete", "pod", "reader", "mounter", "--wait")
-    wait_until(lambda: "bindfs" not in inside(["cat", "/proc/1/mounts"]), 30, "the mount outlives its pod")
+    wait_until(lambda: "bindfs" not in inside(["cat", "/proc/1/mounts"]), 90, "the mount outlives its pod")
 
 
 def test_a_mount_on_one_node_is_not_seen_on_another_or_on_this_machine(kube: Cluster) -> None:

@@ -55,7 +55,7 @@ def test_one_pod_more_than_nodes_stays_pending_and_says_why(kube: Cluster, names
         reasons = [event["message"] for event in namespace.items("events", "--field-selector=reason=FailedScheduling")]
         return any("anti-affinity" in reason for reason in reasons)
 
-    wait_until(said, 30, "the scheduler gave no reason")
+    wait_until(said, 90, "the scheduler gave no reason")
 
 
 def test_a_deployment_is_rolled_to_a_new_template(namespace: Kubectl) -> None:

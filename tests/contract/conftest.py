@@ -68,7 +68,7 @@ def real(kube: Cluster) -> Cluster:
     kubectl.run("apply", "--server-side", "--force-conflicts", "-f", str(DEFINITIONS))
     kubectl.apply(definition.DEFINITION)
     kubectl.run("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
-    wait_until(lambda: "parents" in kubectl.run("api-resources", "--api-group=example.org"), 30, "not served")
+    wait_until(lambda: "parents" in kubectl.run("api-resources", "--api-group=example.org"), 90, "not served")
     return kube
 
 

@@ -9,9 +9,11 @@ import pytest
 from paddle_operator.embedded import ending
 from paddle_operator.embedded.statedir import StateDirectory
 from support import juicefs
-from support.enginebox import Box, Volume, made_box
+from support.enginebox import AREA, Box, Volume, made_box
 from support.onemachine import OneMachine
 from support.runtimeprogram import RuntimeProgram
+
+METADATA = AREA / "metaurl"
 
 
 class World(NamedTuple):
@@ -31,6 +33,18 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with made_box(tmp_path_factory.mktemp("world")) as box:
         volume = Volume(box)
         server = RuntimeProgram(box, volume)
+        server.start()
+        yield World(volume, server)
+
+
+@pytest.fixture(scope="session")
+def metadata_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Have the same with metadata that the server may read, in a Redis."""
+    place = tmp_path_factory.mktemp("metadata")
+    with juicefs.redis(place / "redis", "hush") as redis, made_box(place) as box:
+        volume = Volume(box, meta=redis.address(0))
+        box.inside(METADATA).write_text(f"{redis.address(0)}\n")
+        server = RuntimeProgram(box, volume, f"--metadata-file={METADATA}")
         server.start()
         yield World(volume, server)
 

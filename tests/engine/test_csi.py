@@ -96,7 +96,7 @@ def volume(redis: Redis, place: Path) -> Volume:
 
 
 def mended(container: Container, name: str, text: str) -> None:
-    wait_until(lambda: container.sees(name, text), 20, f"{container.place} is not mended")
+    wait_until(lambda: container.sees(name, text), 90, f"{container.place} is not mended")
 
 
 def refused(container: Container, name: str) -> bool:
@@ -126,7 +126,7 @@ def test_the_last_pod_takes_the_client_the_mount_and_the_secret_with_it(node: No
     node.unpublish("a", volume.handle)
     assert node.clients(volume.handle)
     node.unpublish("b", volume.handle)
-    wait_until(lambda: not node.clients(volume.handle), 10, "the client stays")
+    wait_until(lambda: not node.clients(volume.handle), 90, "the client stays")
     assert node.layers(node.places.stage(volume.handle)) == []
     assert csinode.inside(node.pid, "find", str(node.places.records), "-type", "f") == ""
     assert [target.exists() for target in targets] == [False, False]
@@ -147,7 +147,7 @@ def test_a_killed_plugin_leaves_the_mounts_and_its_successor_knows_them(node: No
         node.unpublish(pod, volume.handle)
     for container in (first, second):
         container.end()
-    wait_until(lambda: not node.clients(volume.handle), 10, "the client stays")
+    wait_until(lambda: not node.clients(volume.handle), 90, "the client stays")
 
 
 def test_a_plugin_that_is_told_to_stop_takes_its_sockets_away_and_nothing_else(node: Node, volume: Volume) -> None:
@@ -170,7 +170,7 @@ def test_a_client_that_dies_is_brought_back_again_and_again_and_the_pods_mounts_
         node.kill_client(volume.handle)
         for container in (plain, following):
             mended(container, "hello", "there")
-        wait_until(lambda: node.is_mended(target, volume.handle), 10, "the node's own place is not mended")
+        wait_until(lambda: node.is_mended(target, volume.handle), 90, "the node's own place is not mended")
     assert [len(layers) for layers in (plain.layers(), node.layers(target))] == [2, 2]
     assert len(following.layers()) <= 3
     later = node.container(target)
@@ -213,7 +213,7 @@ def test_what_was_read_only_stays_so_when_the_client_was_brought_back(node: Node
     node.kill_client(volume.handle)
     for reader in (*readers, own):
         mended(reader, "hello", "there")
-    wait_until(lambda: node.is_mended(target, volume.handle), 10, "the node's own place is not mended")
+    wait_until(lambda: node.is_mended(target, volume.handle), 90, "the node's own place is not mended")
     assert all(refused(reader, "new") for reader in (*readers, own, node.container(target)))
     writer.write("new", "by who may")
 
@@ -223,7 +223,7 @@ def test_a_client_that_died_while_no_plugin_was_there_is_brought_back_by_the_nex
     first.write("hello", "there")
     node.kill_plugin()
     node.kill_client(volume.handle)
-    wait_until(lambda: not first.sees("hello", "there"), 10, "the client lives")
+    wait_until(lambda: not first.sees("hello", "there"), 90, "the client lives")
     node.start_plugin()
     mended(first, "hello", "there")
 
@@ -246,7 +246,7 @@ def test_a_metadata_engine_that_comes_back_late_delays_but_does_not_prevent(
     first.write("hello", "there")
     redis.stop()
     node.kill_client(volume.handle)
-    wait_until(lambda: "not mended" in node.log.read_text(), 30, "it did not try")
+    wait_until(lambda: "not mended" in node.log.read_text(), 90, "it did not try")
     redis.start()
     mended(first, "hello", "there")
 
@@ -334,7 +334,7 @@ def test_a_volume_tells_how_full_it_is_and_whether_it_is_served(node: Node, volu
 def test_a_volume_that_cannot_be_reached_does_not_delay_another(node: Node, volume: Volume) -> None:
     with hole() as port, ThreadPoolExecutor() as pool:
         lost = pool.submit(node.publish, "a", "lost", volume.secret(metaurl=f"redis://127.0.0.1:{port}/0"))
-        wait_until(lambda: bool(node.words_of(f"127.0.0.1:{port}")), 10, "it is not tried")
+        wait_until(lambda: bool(node.words_of(f"127.0.0.1:{port}")), 90, "it is not tried")
         node.publish("b", volume.handle, volume.secret())
         assert not lost.done()
         for process in node.words_of(f"127.0.0.1:{port}"):
@@ -354,7 +354,7 @@ def test_a_part_that_the_kubelet_mounted_for_a_container_is_mended_for_its_next_
     csinode.inside(node.pid, "mkdir", "-p", str(place))
     csinode.inside(node.pid, "mount", "--bind", str(target / "part"), str(place))
     node.kill_client(volume.handle)
-    wait_until(lambda: len(node.layers(place)) == 2, 20, "the part is not mended")
+    wait_until(lambda: len(node.layers(place)) == 2, 90, "the part is not mended")
     assert csinode.inside(node.pid, "cat", str(place / "hello")) == "there"
     csinode.inside(node.pid, "umount", "--recursive", "--lazy", str(place))
 
@@ -375,7 +375,7 @@ def test_a_client_that_hangs_holds_up_neither_the_kubelet_nor_the_end_of_a_pod(n
         assert node.layers(target) == []
     finally:
         os.kill(client, signal.SIGCONT)
-    wait_until(lambda: not node.clients(volume.handle), 10, "the client stays")
+    wait_until(lambda: not node.clients(volume.handle), 90, "the client stays")
 
 
 def test_a_plugin_that_stops_on_a_node_without_volumes_leaves_nothing_there(node: Node, volume: Volume) -> None:
@@ -395,18 +395,18 @@ def test_a_volume_that_was_mended_is_let_go_of_while_another_is_in_use(node: Nod
     first.write("hello", "there")
     for handle in (volume.handle, other.handle, volume.handle):
         node.kill_client(handle)
-        wait_until(partial(node.is_served, handle), 20, "the client is not back")
+        wait_until(partial(node.is_served, handle), 90, "the client is not back")
     mended(first, "hello", "there")
     (client,) = node.clients(other.handle)
     view = mounttable.layers(Namespace(client).mounts(), node.target("b", other.handle))
     assert len(view) == len(node.layers(node.target("b", other.handle)))
     first.end()
     node.unpublish("a", volume.handle)
-    wait_until(lambda: not node.clients(volume.handle), 10, "the client stays")
+    wait_until(lambda: not node.clients(volume.handle), 90, "the client stays")
     assert node.clients(other.handle)
     for pod in ("b", "c"):
         node.unpublish(pod, other.handle)
-    wait_until(lambda: not node.clients(other.handle), 10, "the other client stays")
+    wait_until(lambda: not node.clients(other.handle), 90, "the other client stays")
 
 
 @pytest.mark.parametrize(
@@ -423,16 +423,16 @@ def test_a_plugin_that_is_killed_while_it_works_is_followed_by_one_that_ends_the
 ) -> None:
     with ThreadPoolExecutor() as pool:
         asked = pool.submit(node.publish, "a", volume.handle, volume.secret())
-        wait_until(lambda: bool(moment(node, volume)), 20, "the moment does not come", 0.001)
+        wait_until(lambda: bool(moment(node, volume)), 90, "the moment does not come", 0.001)
         node.kill_plugin()
         asked.exception()
     node.start_plugin()
     first = node.container(node.publish("a", volume.handle, volume.secret()))
     first.write("hello", "there")
-    wait_until(lambda: len(node.clients(volume.handle)) == 1, 10, "there is not one client")
+    wait_until(lambda: len(node.clients(volume.handle)) == 1, 90, "there is not one client")
     assert len(node.layers(node.target("a", volume.handle))) == 1
     assert len(node.layers(node.places.stage(volume.handle))) == 1
     first.end()
     node.unpublish("a", volume.handle)
-    wait_until(lambda: not node.clients(volume.handle), 10, "the client stays")
+    wait_until(lambda: not node.clients(volume.handle), 90, "the client stays")
     assert node.layers(node.places.stage(volume.handle)) == []

@@ -107,5 +107,6 @@ def test_only_our_own_cache_directories_can_be_cleared(volume: Volume, server: R
 
 def test_a_cache_directory_may_be_named_as_the_original_did(volume: Volume, server: RuntimeProgram) -> None:
     volume.write("a", b"x" * 1000)
+    volume.await_cached(1000)
     assert server.done("clear", type="clear", paths=[f"{volume.cache}/*"])["state"] == "Succeeded"
     assert volume.blocks() == []

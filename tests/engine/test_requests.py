@@ -32,7 +32,7 @@ def test_without_the_token_everything_is_refused(server: RuntimeProgram) -> None
 
 
 def test_a_new_token_counts_at_once(server: RuntimeProgram) -> None:
-    file, old, new = server.box.inside(AREA / "token"), server.token, f"{server.token}-new"
+    file, old, new = server.box.inside(AREA / "server-token"), server.token, f"{server.token}-new"
     file.write_text(new)
     assert server.ask("GET", "/v1/status", token=old).status == 401
     assert server.ask("GET", "/v1/status", token=new).status == 200
@@ -143,11 +143,12 @@ def test_a_watch_tells_at_once_and_of_each_change_and_beats_in_between(volume: V
 def test_the_status_tells_what_there_is_and_what_is_cached(volume: Volume, server: RuntimeProgram) -> None:
     for number in range(30):
         volume.write(f"train/{number}", os.urandom(20_000))
+    volume.await_cached(20_000, 30)
     server.done("clear", type="clear")
-    wait_until(lambda: server.status()["data"]["files"] == 31, 30, "the files are not counted")
-    wait_until(lambda: server.status()["cache"]["blocks"] == 0, 30, "the cache is not empty")
+    wait_until(lambda: server.status()["data"]["files"] == 31, 90, "the files are not counted")
+    wait_until(lambda: server.status()["cache"]["blocks"] == 0, 90, "the cache is not empty")
     assert server.done("warm", type="warmup")["state"] == "Succeeded"
-    wait_until(lambda: server.status()["cache"]["blocks"] >= 30, 30, "the cache is not full")
+    wait_until(lambda: server.status()["cache"]["blocks"] >= 30, 90, "the cache is not full")
     full = server.status()
     assert full["data"]["bytes"] >= 30 * 20_000
     assert full["cache"]["used"] >= 30 * 20_000
@@ -161,10 +162,10 @@ def test_a_server_whose_mount_is_gone_lives_and_is_not_ready(box: Box) -> None:
     server = RuntimeProgram(box, volume)
     server.start()
     volume.box.run("umount", "--lazy", str(volume.mount))
-    wait_until(lambda: not server.is_ready(), 30, "it is ready without a mount")
+    wait_until(lambda: not server.is_ready(), 90, "it is ready without a mount")
     assert server.ask("GET", "/healthz", token="").status == 200
     assert not server.status()["mounted"]
     assert server.done("warm", type="warmup")["state"] == "Failed"
     assert server.done("clear", type="clear")["state"] == "Succeeded"
     volume.begin()
-    wait_until(server.is_ready, 30, "it is not ready again")
+    wait_until(server.is_ready, 90, "it is not ready again")

@@ -78,20 +78,20 @@ def test_a_mount_that_hangs_hangs_neither_requests_nor_the_end(box: Box) -> None
     volume.write("a", b"x")
     box.signal("mount", signal.SIGSTOP)
     try:
-        wait_until(lambda: not server.is_ready(), 30, "it is ready though its mount hangs")
+        wait_until(lambda: not server.is_ready(), 90, "it is ready though its mount hangs")
         assert server.ask("GET", "/healthz", token="").status == 200
         server.order("stuck", type="warmup")
-        wait_until(lambda: server.operation("stuck")["state"] == "Running", 10, "it is not begun")
+        wait_until(lambda: server.operation("stuck")["state"] == "Running", 90, "it is not begun")
         server.cancel("stuck")
         assert server.ended("stuck")["state"] == "Cancelled"
         assert server.done("clear", type="clear")["state"] == "Succeeded"
     finally:
         box.signal("mount", signal.SIGCONT)
-    wait_until(server.is_ready, 30, "it is not ready again")
+    wait_until(server.is_ready, 90, "it is not ready again")
     assert server.done("warm", type="warmup")["state"] == "Succeeded"
     box.signal("mount", signal.SIGSTOP)
     try:
-        wait_until(lambda: not server.is_ready(), 30, "it is ready though its mount hangs")
+        wait_until(lambda: not server.is_ready(), 90, "it is ready though its mount hangs")
         assert server.stop() == 0
     finally:
         box.signal("mount", signal.SIGCONT)

@@ -36,7 +36,7 @@ def test_killed_at_any_moment_it_leaves_nothing_and_goes_on(machine: OneMachine,
     wait_until(lambda: any(machine.state.glob(sign)), 60, f"{sign} does not come", 0.01)
     begun.send_signal(signal.SIGKILL)
     begun.communicate(timeout=20)
-    wait_until(lambda: not machine.processes() and not machine.mounts(), 10, "something is left", 0.02)
+    wait_until(lambda: not machine.processes() and not machine.mounts(), 90, "something is left", 0.02)
     told = machine.run(sample_set(source), reader("sh", "-c", "cat /data/*"))
     assert told.code == 0, (told, machine.own_log)
     assert machine.log("reads-worker-0").endswith("whole\n")
@@ -50,7 +50,7 @@ def test_asked_to_end_it_ends_in_order(machine: OneMachine, number: signal.Signa
     }
     begun = machine.begin("run", machine.file("long", paddle_job("long", worker=worker)))
     log = "logs/default/long-worker-0/*/main/0.log"
-    wait_until(lambda: any(machine.state.glob(log)), 30, "it does not run", 0.05)
+    wait_until(lambda: any(machine.state.glob(log)), 90, "it does not run", 0.05)
     begun.send_signal(number)
     begun.communicate(timeout=20)
     assert begun.returncode == 130

@@ -24,8 +24,8 @@ SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "setti
 
 def begin_long(machine: OneMachine) -> None:
     kubectl(machine).run("apply", "-f", str(machine.file("long", LONG)))
-    wait_until(lambda: "Running" in machine.call("get", "pdj").output, 20, "it does not run", 0.1)
-    wait_until(lambda: machine.log("long-worker-0") == "begun\n", 20, "it says nothing", 0.05)
+    wait_until(lambda: "Running" in machine.call("get", "pdj").output, 90, "it does not run", 0.1)
+    wait_until(lambda: machine.log("long-worker-0") == "begun\n", 90, "it says nothing", 0.05)
 
 
 def test_our_verbs_show_and_delete_what_runs(machine: OneMachine) -> None:
@@ -36,7 +36,7 @@ def test_our_verbs_show_and_delete_what_runs(machine: OneMachine) -> None:
         assert "kind: PaddleJob" in machine.call("describe", "paddlejob", "long").output
         assert machine.call("logs", "long-worker-0").output == "begun\n"
         assert machine.call("delete", "pdj", "long").output == "paddlejob/long deleted\n"
-        wait_until(lambda: not machine.call("get", "pods").output, 20, "the pod does not end", 0.1)
+        wait_until(lambda: not machine.call("get", "pods").output, 90, "the pod does not end", 0.1)
         assert machine.call("get", "nothings").errors == "Error: there is no kind nothings\n"
 
 

@@ -161,7 +161,7 @@ def syncs(name: str) -> list[int]:
 
 def test_a_sync_that_is_cancelled_ends_with_its_process(shop: Shop) -> None:
     shop.server.order("cancelled", **slow(shop, "cut-short"))
-    wait_until(lambda: bool(syncs("cut-short")), 30, "the sync does not begin", pause=0.02)
+    wait_until(lambda: bool(syncs("cut-short")), 90, "the sync does not begin", pause=0.02)
     assert shop.server.order("waiting", type="clear").body["state"] == "Queued"
     assert shop.server.cancel("waiting").body["state"] == "Cancelled"
     assert shop.server.cancel("cancelled").status == 200
@@ -172,15 +172,15 @@ def test_a_sync_that_is_cancelled_ends_with_its_process(shop: Shop) -> None:
 
 def test_a_sync_shows_how_far_it_is(shop: Shop) -> None:
     shop.server.order("slow", **slow(shop, "shown"))
-    wait_until(lambda: 0 < shop.server.operation("slow")["progress"]["files"] < 40, 30, "no progress", pause=0.1)
+    wait_until(lambda: 0 < shop.server.operation("slow")["progress"]["files"] < 40, 90, "no progress", pause=0.1)
     assert shop.server.ended("slow")["progress"]["files"] == 40
 
 
 def test_a_server_that_is_killed_takes_its_sync_along_and_begins_it_again(shop: Shop) -> None:
     shop.server.order("killed", **slow(shop, "resumed"))
-    wait_until(lambda: any((shop.volume.inside / "resumed").glob("*")), 30, "the sync does not begin", pause=0.05)
+    wait_until(lambda: any((shop.volume.inside / "resumed").glob("*")), 90, "the sync does not begin", pause=0.05)
     shop.server.kill()
-    wait_until(lambda: syncs("resumed") == [], 10, "the sync outlives its server", pause=0.02)
+    wait_until(lambda: syncs("resumed") == [], 90, "the sync outlives its server", pause=0.02)
     shop.server.start()
     done = shop.server.ended("killed")
     assert done["state"] == "Succeeded", done
@@ -191,7 +191,7 @@ def test_a_server_that_is_killed_takes_its_sync_along_and_begins_it_again(shop: 
 def test_after_a_restart_a_sync_waits_for_its_keys_and_for_nothing_else(shop: Shop) -> None:
     order = shop.order(destination="again", bwlimit=1, threads=1)
     shop.server.order("again", **order)
-    wait_until(lambda: bool(syncs("again")), 30, "the sync does not begin", pause=0.02)
+    wait_until(lambda: bool(syncs("again")), 90, "the sync does not begin", pause=0.02)
     shop.server.kill()
     shop.server.start()
     waiting = shop.server.operation("again")

@@ -11,6 +11,7 @@ from paddle_operator.api.manifest import Key, Manifest, owners_of, uid_of
 from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.api.training import PyTorchJob, TFJob
+from paddle_operator.control.controller import World
 from paddle_operator.controllers import cachebackend as controlling
 from paddle_operator.controllers import cacheusers, sampleset
 from paddle_operator.desired.sampleset.snapshot import Settings
@@ -236,17 +237,17 @@ async def test_a_claim_made_at_the_same_moment_wins_against_idle_deletion(
 ) -> None:
     """A job writes on the cache before it uses it, so the deletion of what was seen before fails."""
     monkeypatch.setattr(controlling, "CLAIMED_SECONDS", 0.01)
-    asked = cacheusers.ask_for_users
+    asked = cacheusers.ask_for_jobs
 
-    async def late(*args: object) -> tuple[object, ...]:
-        users = await asked(*args)  # type: ignore[arg-type]  # passed on
+    async def late(world: World, cache: Key) -> list[cacheusers.Job]:
+        users = await asked(world, cache)
         if not api.names("tfjobs"):
             api.put("tfjobs", using("a"))
             claimed = {"name": "mnist", "namespace": "default", "annotations": {"cache.kubedl.io/claimed-by": "a"}}
             api.put("cachebackends", {"metadata": claimed})
         return users
 
-    monkeypatch.setattr(controlling, "ask_for_users", late)
+    monkeypatch.setattr(controlling, "ask_for_jobs", late)
     api.put("cachebackends", cache_backend(options={"idleTime": -1}))
     async with managing(controllers()):
         await eventually(lambda: status(api).get("usedBy") == ["a"])
@@ -256,7 +257,7 @@ async def test_a_claim_made_at_the_same_moment_wins_against_idle_deletion(
 async def test_who_is_not_seen_yet_is_asked_for_before_a_cache_is_deleted(
     api: Api, managing: Managing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(controlling, "observe_users", lambda *_: ())
+    monkeypatch.setattr(controlling, "observe_jobs", lambda *_: [])
     monkeypatch.setattr(controlling, "CLAIMED_SECONDS", 0.01)
     api.put("tfjobs", using("a"))
     api.put("cachebackends", cache_backend(options={"idleTime": -1}))

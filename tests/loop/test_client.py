@@ -14,8 +14,8 @@ from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.kube import command, errors
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
-from paddle_operator.kube.connection import attentive_socket
 from paddle_operator.kube.credentials import Fixed, Proof
+from paddle_operator.kube.pool import be_attentive
 from paddle_operator.kube.request import Preconditions, Request, Scope
 from support.embeddedapi import Api
 from support.family import CONFIG_MAPS
@@ -133,7 +133,7 @@ async def test_a_write_whose_connection_breaks_is_not_sent_again(method: str) ->
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", hang_up)
     async with TestServer(app) as server, Client(Config(str(server.make_url("")), Fixed()), "tester") as client:
-        with pytest.raises(errors.UnreachableError, match=f"{method} .*: Server disconnected"):
+        with pytest.raises(errors.UnreachableError, match=f"{method} .*: the server closed the connection"):
             await client.send(Request(method, "/api/v1/namespaces/default/configmaps/one"))
     assert asked == [method]
 
@@ -271,7 +271,8 @@ async def test_a_client_that_is_closed_sends_nothing(api: Api) -> None:
 
 def test_a_system_without_some_options_of_a_socket_has_sockets_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(socket, "TCP_KEEPIDLE")
-    with attentive_socket((socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 1))) as made:
+    with socket.socket() as made:
+        be_attentive(made)
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
         assert made.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT) == 3
 

@@ -205,3 +205,27 @@ async def test_all_that_is_selected_is_deleted_at_once(reader: Client) -> None:
     await reader.send(Request("DELETE", PARENTS.collection("default")))
     assert (await reader.list(Scope(PARENTS))).items == []
     assert len((await reader.list(Scope(CONFIG_MAPS))).items) == 1
+
+
+async def test_a_bookmark_never_runs_ahead_of_what_was_told() -> None:
+    """Changes come at the very moment at which a bookmark is due, too."""
+    storage, count = Storage(), 100
+    begun = storage.version
+    loop, pause = asyncio.get_running_loop(), 0.001
+    wanted = streams.Wanted(CONFIG_MAPS, Selector(), begun, seconds=60.0, bookmarks=True)
+    told: set[str] = set()
+
+    def write(number: int) -> None:
+        storage.put(CONFIG_MAPS, {"metadata": {"name": f"n{number}", "namespace": "default"}})
+
+    async for line in streams.lines(storage, wanted, pause):
+        event = json.loads(line)
+        version = event["object"]["metadata"]["resourceVersion"]
+        if event["type"] == "BOOKMARK":
+            assert len(told) == int(version) - begun
+            if len(told) == count:
+                break
+            # As long as the stream's own pause: both are over in one turn of the loop.
+            loop.call_later(pause, write, len(told))
+        else:
+            told.add(version)

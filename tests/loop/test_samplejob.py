@@ -232,10 +232,10 @@ async def test_what_failed_is_tried_again_as_often_as_is_allowed(
 async def test_a_job_is_cancelled_at_its_deadline(api: Api, managing: Managing, cluster: CacheCluster) -> None:
     await is_ready(api, managing)
     cluster.endings.clear()
-    api.put("samplejobs", job(activeDeadlineSeconds=1))
+    api.put("samplejobs", job(activeDeadlineSeconds=3))
     async with managing(controllers()):
         await eventually(stands(api, "Failed"))
-    assert why(api).startswith("DeadlineExceeded: it was cancelled after 1 s")
+    assert why(api).startswith("DeadlineExceeded: it was cancelled after 3 s")
     assert [found.state for found in cluster.runtime(0).spool.operations.values()][-1] is OperationState.CANCELLED
 
 

@@ -5,7 +5,6 @@ import base64
 import contextlib
 import hashlib
 import shutil
-import socket
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 import yaml
 from aiohttp import web
-from aiohttp.connector import AddrInfoType
 from aiohttp.http import WS_KEY
 from aiohttp.test_utils import TestServer
 
@@ -22,7 +20,6 @@ from paddle_operator.api.manifest import Key
 from paddle_operator.kube import command, config, connection, errors, tls
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.command import Limits
-from paddle_operator.kube.connection import attentive_socket
 from paddle_operator.kube.request import Request
 from support.eventually import eventually
 
@@ -147,13 +144,8 @@ async def test_a_command_that_is_given_up_leaves_no_connection_behind(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when the other side does not agree to end it."""
-    opened: list[socket.socket] = []
-
-    def noted(address: AddrInfoType) -> socket.socket:
-        opened.append(attentive_socket(address))
-        return opened[-1]
-
-    monkeypatch.setattr(connection, "attentive_socket", noted)
+    opened: list[asyncio.trsock.TransportSocket] = []
+    monkeypatch.setattr(connection, "be_attentive", opened.append)
     monkeypatch.setattr(connection, "GOODBYE", 0.05)
     bring(made / "old", "ada", tmp_path)
     silent = Silent()

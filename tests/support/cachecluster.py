@@ -4,7 +4,7 @@ import asyncio
 import base64
 import contextlib
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, labels_of, uid_of
 from paddle_operator.embedded.apiserver.deletion import Deletion
@@ -20,6 +20,7 @@ WELL = {
     "clear": OperationState.SUCCEEDED,
     "rmr": OperationState.SUCCEEDED,
 }
+MakeServer = Callable[[Spool, Callable[[], str], dict[str, OperationState]], FakeRuntime]
 
 
 class CacheCluster:
@@ -30,6 +31,7 @@ class CacheCluster:
         self.runtimes: dict[Key, FakeRuntime] = {}
         self.spools: defaultdict[tuple[str, str], Spool] = defaultdict(Spool)
         self.endings = dict(WELL)
+        self.make_server: MakeServer = FakeRuntime
         self.binds = True
         self.dead: set[str] = set()
         self.deaf: set[Key] = set()
@@ -118,7 +120,9 @@ class CacheCluster:
     async def _make_pod(self, stateful_set: Manifest, name: str) -> None:
         namespace = stateful_set["metadata"]["namespace"]
         template = stateful_set["spec"]["template"]
-        server = FakeRuntime(Spool(), lambda: self._token(namespace, stateful_set["metadata"]["name"]), self.endings)
+        server = self.make_server(
+            Spool(), lambda: self._token(namespace, stateful_set["metadata"]["name"]), self.endings
+        )
         await server.start()
         if Key(namespace, name) in self.deaf:
             await server.stop()

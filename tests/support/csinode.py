@@ -91,7 +91,7 @@ class Node:
     def start(self) -> None:
         self.root.mkdir(exist_ok=True)
         self.process = subprocess.Popen(["unshare", "--mount", "--", "sleep", "infinity"])
-        wait_until(lambda: Path(f"/proc/{self.pid}/comm").read_text() == "sleep\n", 10, "not begun", 0.01)
+        wait_until(lambda: Path(f"/proc/{self.pid}/comm").read_text() == "sleep\n", 90, "not begun", 0.01)
         inside(self.pid, "mount", "--make-rshared", "/")
 
     def start_plugin(self) -> None:
@@ -104,7 +104,7 @@ class Node:
             environment = {**os.environ, "PYTHONPATH": f"{SOURCE}:{Path(__file__).parents[1]}"}
             argv = [sys.executable, "-m", "support.csiprogram", *words]
             self.plugin = subprocess.Popen(argv, stdout=log, stderr=log, env=environment)
-        wait_until(self.places.registration.exists, 20, f"the plugin does not start: {self.log}", 0.02)
+        wait_until(self.places.registration.exists, 90, f"the plugin does not start: {self.log}", 0.02)
 
     def stop_plugin(self) -> int:
         """Ask it to stop, and give what it ended with."""
@@ -134,7 +134,7 @@ class Node:
             self.stop_plugin()
         for client in self.clients():
             os.kill(client, signal.SIGKILL)
-        wait_until(lambda: not self.clients(), 10, "clients do not end", 0.02)
+        wait_until(lambda: not self.clients(), 90, "clients do not end", 0.02)
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -188,7 +188,7 @@ class Node:
             f"--propagation={propagation}",
         ]
         process = subprocess.Popen([*argv, "--", "sleep", "infinity"])
-        wait_until(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n", 10, "not begun", 0.01)
+        wait_until(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n", 90, "not begun", 0.01)
         inside(process.pid, "mount", "--bind", str(target / subpath), str(place))
         for mount in reversed(Namespace(process.pid).mounts()):
             if mount.kind == mounttable.JUICEFS and mount.place != place:

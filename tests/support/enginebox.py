@@ -17,7 +17,7 @@ from paddle_operator.engines.juicefs.volume import read_volume
 from support import juicefs
 
 AREA = Path("/mnt")
-PATIENCE = 30
+PATIENCE = 90
 OWN = {".accesslog", ".control", ".stats", ".config", ".trash"}
 
 
@@ -156,9 +156,15 @@ class Volume:
     def objects(self) -> list[Path]:
         return [path for path in self.box.inside(self.bucket).glob("*/chunks/*/*/*") if path.is_file()]
 
-    def empty_cache(self, expected: int = 0) -> None:
-        """Have nothing cached; what was written turns up in the cache a while later, so wait for as much as that."""
-        wait_until(lambda: len(self.blocks()) >= expected, PATIENCE, "what was written is not cached", pause=0.02)
+    def await_cached(self, size: int, count: int = 1) -> None:
+        """Wait for as many blocks of that size: what was written turns up in the cache a while later."""
+
+        def is_cached() -> bool:
+            return sum(path.name.endswith(f"_{size}") for path in self.blocks()) >= count
+
+        wait_until(is_cached, PATIENCE, "what was written is not cached", pause=0.02)
+
+    def empty_cache(self) -> None:
         for block in self.blocks():
             block.unlink(missing_ok=True)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 PAUSE = 0.005
 
 
-async def eventually(condition: Callable[[], object], timeout: float = 30.0) -> None:  # noqa: ASYNC109 said in words
+async def eventually(condition: Callable[[], object], timeout: float = 90.0) -> None:  # noqa: ASYNC109 said in words
     """Ask again and again, with an end; what the condition is shows in the trace."""
     deadline = asyncio.get_running_loop().time() + timeout
     while not condition():

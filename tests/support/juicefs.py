@@ -49,7 +49,7 @@ class Redis:
         config = self.directory / "redis.conf"
         config.write_text(f"requirepass {self.password}\ndatabases 256\n")
         self.process = subprocess.Popen(["redis-server", config, *words], stdout=subprocess.DEVNULL)
-        wait_until(self._answers, 10, "Redis does not answer", 0.02)
+        wait_until(self._answers, 90, "Redis does not answer", 0.02)
 
     def stop(self) -> None:
         if self.process is not None:

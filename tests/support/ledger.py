@@ -117,7 +117,7 @@ class Ledger:
             told.append("its status is about an older spec")
         return told
 
-    async def right(self, timeout: float = 30.0) -> None:  # noqa: ASYNC109 said in words
+    async def right(self, timeout: float = 90.0) -> None:  # noqa: ASYNC109 said in words
         """Wait until there is nothing to complain about."""
         deadline = asyncio.get_running_loop().time() + timeout
         while told := self.complaints():

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PATIENCE = 20
+PATIENCE = 90
 
 
 class ManagerProgram:
@@ -18,6 +18,7 @@ class ManagerProgram:
             str(Path(sys.executable).with_name("paddle-operator")), "manager", f"--kubeconfig={kubeconfig}",
             f"--namespace={namespace}", "--metrics-bind-address=0", "--health-probe-bind-address=0", *options,
         ]  # fmt: skip
+        self._environment: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -25,7 +26,7 @@ class ManagerProgram:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **self._environment}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(self._argv, stdout=log, stderr=log, env=environment)
 

@@ -14,7 +14,7 @@ NAME = "redis-monitor"
 READ = re.compile(
     r'^\S+ \[1 [^\]]*\] "(?:get|getrange|mget|strlen)" "([^"]*chunks/[^"]*)"', re.MULTILINE | re.IGNORECASE
 )
-PATIENCE = 20
+PATIENCE = 90
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def serving(machine: OneMachine, *options: str) -> Iterator["subprocess.Popen[st
     """Have a run that stays, for as long as the `with`."""
     begun = machine.begin("run", "--stay", *machine.options, *options)
     try:
-        wait_until((machine.state / "kubeconfig").exists, 20, "it does not serve", 0.05)
+        wait_until((machine.state / "kubeconfig").exists, 90, "it does not serve", 0.05)
         yield begun
     finally:
         begun.send_signal(signal.SIGTERM)

@@ -17,6 +17,8 @@ RELATIVE = "must be a path relative to the data set's root, without '..'"
 CRON = "must be a cron schedule of five fields (minute hour day month weekday)"
 LABEL = "a name has at most 63 lower-case letters, digits and dashes, no dash at its ends"
 LETTER_FIRST = "metadata.name must begin with a letter and have lower-case letters, digits and dashes only"
+CROWD = [f"train/{number}" for number in range(10_000)]
+TOO_MANY = "Too many: 10000: must have at most 256 items"
 URI = "must be SCHEME://BUCKET.ENDPOINT/PREFIX with a scheme that JuiceFS knows"
 
 # By what is wrong: the manifest that it is wrong in, the change, and the words of the refusal.
@@ -96,6 +98,17 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
     "rmr upwards": (RMR, {"spec.rmrOptions.paths": ["a/../../b"]}, RELATIVE),
     "rmr of the root": (RMR, {"spec.rmrOptions.paths": ["."]}, RELATIVE),
     "rmr of nothing": (RMR, {"spec.rmrOptions.paths": [""]}, RELATIVE),
+    "rmr of ten thousand paths": (RMR, {"spec.rmrOptions.paths": CROWD}, f"spec.rmrOptions.paths: {TOO_MANY}"),
+    "warmup of ten thousand paths": (
+        WARMUP,
+        {"spec.warmupOptions.paths": CROWD},
+        f"spec.warmupOptions.paths: {TOO_MANY}",
+    ),
+    "clear of ten thousand paths": (
+        CLEAR,
+        {"spec.clearOptions.paths": [f"/{path}" for path in CROWD]},
+        f"spec.clearOptions.paths: {TOO_MANY}",
+    ),
     "a sampler without its options": (
         WARMUP,
         {"spec.warmupOptions": {"strategyName": "sampler"}},

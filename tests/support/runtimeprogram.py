@@ -29,22 +29,22 @@ class Answer(NamedTuple):
 class RuntimeProgram:
     """Killed and started again, it has the same spool, token and port."""
 
-    def __init__(self, box: Box, volume: Volume, *options: str) -> None:
-        self.box, self.volume = box, volume
+    def __init__(self, box: Box, volume: Volume, *options: str, name: str = "server", token: str = "") -> None:
+        self.box, self.volume, self.name = box, volume, name
         self.port = free_port()
-        self.token = secrets.token_hex(16)
-        self.spool = AREA / "spool"
+        self.token = token or secrets.token_hex(16)
+        self.spool, token_file = AREA / f"{name}-spool", AREA / f"{name}-token"
         self.renew()
-        box.inside(AREA / "token").write_text(f"{self.token}\n")
+        box.inside(token_file).write_text(f"{self.token}\n")
         self.argv = [
             sys.executable, "-c", COMMAND, "runtime-server", f"--mount-path={volume.mount}",
-            f"--cache-dirs={volume.cache}", f"--token-file={AREA / 'token'}", f"--spool={self.spool}",
+            f"--cache-dirs={volume.cache}", f"--token-file={token_file}", f"--spool={self.spool}",
             "--host=127.0.0.1", f"--port={self.port}", "--log-level=debug", *options,
         ]  # fmt: skip
 
     def start(self) -> None:
-        self.process = self.box.start("server", *self.argv)
-        wait_until(self.is_ready, PATIENCE, f"the server is not ready: {self.box.log('server')}", pause=0.02)
+        self.process = self.box.start(self.name, *self.argv)
+        wait_until(self.is_ready, PATIENCE, f"the server is not ready: {self.box.log(self.name)}", pause=0.02)
 
     def is_ready(self) -> bool:
         try:

@@ -69,6 +69,7 @@ LABEL_FLUID_DATASET = "fluid.io/dataset-id"
 FINALIZER_PADDLEJOB = "finalizers.paddlepaddle.org"
 FINALIZER_SAMPLESET_PREFIX = "paddlepaddle.org/sampleset-"
 FINALIZER_SAMPLEJOB_PREFIX = "paddlepaddle.org/samplejob-"
+FINALIZER_CACHEBACKEND = "cache.kubedl.io/in-use"
 
 # Types of conditions.
 CONDITION_READY = "Ready"

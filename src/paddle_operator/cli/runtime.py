@@ -10,6 +10,7 @@ import click
 from paddle_operator.cli.manager import words
 from paddle_operator.desired.sampleset.servers import PORT
 from paddle_operator.engines.juicefs import command, confinement, flags
+from paddle_operator.engines.juicefs.fetching import Place
 from paddle_operator.engines.juicefs.flags import FlagError
 from paddle_operator.engines.juicefs.runtime import JuiceFS
 from paddle_operator.runtime.server import Settings, serve
@@ -32,6 +33,12 @@ DIRECTORY = click.Path(path_type=Path, file_okay=False)
     envvar="RUNTIME_SOURCE_DIRS",
     help="A directory that may be copied from, by file:// (also RUNTIME_SOURCE_DIRS).",
 )
+@click.option(
+    "--metadata-file",
+    default=None,
+    type=click.Path(path_type=Path),
+    help="Has the address of the data set's metadata engine: where that is a Redis, warm-ups take less time.",
+)
 @click.option("--host", default=None, help="The address to listen on; without it, all.")
 @click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="The port to listen on.")
 @click.option("--log-level", default="info", show_default=True, type=click.Choice(LEVELS), help="How much to say.")
@@ -42,6 +49,7 @@ def runtime_server(  # noqa: PLR0913 one parameter for each option
     token_file: Path,
     spool: Path,
     source_dirs: tuple[Path, ...],
+    metadata_file: Path | None,
     host: str | None,
     port: int,
     log_level: str,
@@ -51,7 +59,10 @@ def runtime_server(  # noqa: PLR0913 one parameter for each option
     if not (token_file.is_file() and token_file.read_bytes().strip()):
         raise click.ClickException(f"--token-file {token_file} is not there, or empty: without it nobody may order")
     try:
-        asyncio.run(run(Settings(token_file, spool, port, host), mount_path, cache_dirs, source_dirs))
+        caches = tuple(path.absolute() for path in cache_dirs)
+        place = Place(mount_path.absolute(), caches, spool / "scratch", metadata_file)
+        sources = tuple(path.resolve() for path in source_dirs)
+        asyncio.run(run(Settings(token_file, spool, port, host), place, sources))
     except* (FlagError, SpoolError, OSError) as group:
         failed = "; ".join(words(group))
     else:
@@ -59,16 +70,12 @@ def runtime_server(  # noqa: PLR0913 one parameter for each option
     raise click.ClickException(failed)
 
 
-async def run(
-    settings: Settings, mount_path: Path, cache_dirs: tuple[Path, ...], source_dirs: tuple[Path, ...]
-) -> None:
+async def run(settings: Settings, place: Place, sources: tuple[Path, ...]) -> None:
     told = await command.run(flags.Invocation(flags.VERSION))
     version = flags.parse_version("\n".join(told.lines))
     if not confinement.version():
         log.warning("a sync may follow symbolic links out of the data set: this kernel has no Landlock")
-    mount, *others = (path.absolute() for path in (mount_path, *cache_dirs))
-    sources = tuple(path.resolve() for path in source_dirs)
-    await serve(JuiceFS(mount, tuple(others), settings.spool / "scratch", version, sources), settings)
+    await serve(JuiceFS(place.mount, place.caches, place.scratch, version, sources, place.metadata), settings)
     # Threads that wait for a mount that hangs would never let us go; all that matters is written down.
     logging.shutdown()
     os._exit(0)

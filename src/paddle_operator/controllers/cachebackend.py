@@ -4,19 +4,21 @@ import msgspec
 
 from paddle_operator.api.cachebackend import CacheBackend
 from paddle_operator.api.manifest import Key, Manifest, key_of, owners_of, uid_of, version_of
-from paddle_operator.api.names import REASON_INVALID
+from paddle_operator.api.names import FINALIZER_CACHEBACKEND, REASON_INVALID
 from paddle_operator.control.controller import SETTLE, Controller, Trigger, World
 from paddle_operator.control.outcome import Done, Outcome, Terminal
-from paddle_operator.control.plan import Apply, Create, Delete, Plan, Status
+from paddle_operator.control.plan import Apply, Create, Delete, Patch, Plan, Status
 from paddle_operator.controllers.access import READ, WATCH, Access
 from paddle_operator.controllers.cacheusers import (
     CACHE,
     JOBS,
-    ask_for_users,
+    ask_for_jobs,
     by_cache,
     caches_of_job,
     decode,
-    observe_users,
+    holders_of,
+    observe_jobs,
+    users_of,
 )
 from paddle_operator.controllers.kinds import CACHE_BACKENDS, SAMPLE_SETS
 from paddle_operator.desired.cachebackend.engine import Piece
@@ -40,7 +42,7 @@ KINDS = {
     Piece.SAMPLE_SET: SAMPLE_SETS,
 }
 ACCESS = (
-    Access(CACHE_BACKENDS, (*READ, "delete")),
+    Access(CACHE_BACKENDS, (*READ, "patch", "delete")),
     Access(CACHE_BACKENDS, ("patch",), "status"),
     Access(CACHE_BACKENDS, ("update",), "finalizers"),
     *(Access(kind, WATCH) for kind in JOBS),
@@ -61,7 +63,9 @@ def controller() -> Controller:
             return await world.execute(hopeless(observed, str(error)))
         decision = plan(observe(world, cache))
         if decision.expired:
-            return await world.execute(farewell(observed)) if not await ask_for_users(world, key) else again()
+            return again() if users_of(await ask_for_jobs(world, key)) else await world.execute(farewell(observed))
+        if decision.finalizers is not None and decision.released and holders_of(await ask_for_jobs(world, key)):
+            return again()
         return await world.execute(plan_of({**observed, **CACHE_BACKENDS.identity}, decision))
 
     triggers = (
@@ -80,6 +84,7 @@ def again() -> Done:
 def observe(world: World, cache: CacheBackend) -> Snapshot:
     key = Key(cache.metadata.namespace, cache.metadata.name)
     name = cache_engine_name(cache.spec)
+    jobs = observe_jobs(world, key)
     found = {piece: world.stores[kind].get(key) for piece, kind in KINDS.items()}
     return Snapshot(
         cache=cache,
@@ -93,7 +98,8 @@ def observe(world: World, cache: CacheBackend) -> Snapshot:
         },
         claim=world.stores[CLAIMS].get(key),
         unseen={piece: sight for piece, kind in KINDS.items() if (sight := observe_sight(world, kind)) is not None},
-        users=observe_users(world, key),
+        users=users_of(jobs),
+        holders=holders_of(jobs),
     )
 
 
@@ -112,6 +118,7 @@ def farewell(observed: Manifest) -> Plan:
 def plan_of(observed: Manifest, decision: Decision) -> Plan:
     """Say the same in the words of the loop."""
     return Plan(
+        patch=() if decision.finalizers is None else (kept_by(observed, decision.finalizers),),
         apply=tuple(Apply(KINDS[piece], manifest) for piece, manifest in decision.apply),
         create=tuple(Create(KINDS[piece], manifest) for piece, manifest in decision.create),
         status=None if decision.status is None else Status(CACHE_BACKENDS, observed, written(decision.status)),
@@ -123,9 +130,17 @@ def plan_of(observed: Manifest, decision: Decision) -> Plan:
     )
 
 
+def kept_by(observed: Manifest, finalizers: tuple[str, ...]) -> Patch:
+    return Patch.of(CACHE_BACKENDS, observed, {"metadata": {"finalizers": list(finalizers)}})
+
+
 def hopeless(observed: Manifest, why: str) -> Plan:
     """Say of a cache that nobody can read where it cannot be read."""
-    generation = observed["metadata"].get("generation", 0)
+    metadata = observed["metadata"]
+    finalizers = metadata.get("finalizers") or []
+    if "deletionTimestamp" in metadata and FINALIZER_CACHEBACKEND in finalizers:
+        return Plan(patch=(kept_by(observed, tuple(name for name in finalizers if name != FINALIZER_CACHEBACKEND)),))
+    generation = metadata.get("generation", 0)
     status = {"cacheStatus": "CacheFailed", "usedNum": 0, "observedGeneration": generation}
     terminal = Terminal(REASON_INVALID, f"the CacheBackend cannot be read: {why}")
     return Plan(status=Status(CACHE_BACKENDS, {**observed, **CACHE_BACKENDS.identity}, status), terminal=terminal)

@@ -1,6 +1,6 @@
 """The jobs that use a CacheBackend now, of whichever kind; those that only wait for it are among them."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -8,8 +8,11 @@ from paddle_operator.api import names
 from paddle_operator.api.cachebackend import CacheBackend, CacheUser
 from paddle_operator.api.conditions import conditions_of
 from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
+from paddle_operator.api.paddlejob import PaddleJobStatus
+from paddle_operator.api.training import TrainingJobStatus
 from paddle_operator.control.controller import World
 from paddle_operator.controllers.kinds import CACHE_BACKENDS, PADDLE_JOBS, PYTORCH_JOBS, TF_JOBS
+from paddle_operator.controllers.users import has_pods, is_active, status_of
 from paddle_operator.desired.cachebackend.naming import cache_of
 from paddle_operator.desired.paddlejob.state import ENDED
 from paddle_operator.kube import errors
@@ -43,28 +46,47 @@ def by_cache(job: Manifest) -> Iterable[str]:
     return (str(key) for key in caches_of_job(job))
 
 
-def observe_users(world: World, cache: Key) -> tuple[CacheUser, ...]:
+Job = tuple[Kind, Manifest]
+
+
+def observe_jobs(world: World, cache: Key) -> list[Job]:
     """Look at what the watches brought."""
-    found = ((kind, job) for kind in JOBS if kind in world.stores for job in world.stores[kind].find(CACHE, str(cache)))
-    return tuple(_users(found))
+    kinds = [kind for kind in JOBS if kind in world.stores]
+    return [(kind, job) for kind in kinds for job in world.stores[kind].find(CACHE, str(cache))]
 
 
-async def ask_for_users(world: World, cache: Key) -> tuple[CacheUser, ...]:
+async def ask_for_jobs(world: World, cache: Key) -> list[Job]:
     """Ask the API server itself: a watch may be late, and who is about to delete must know."""
-    found: list[tuple[Kind, Manifest]] = []
+    found: list[Job] = []
     for kind in JOBS:
         try:
             listing = await world.client.list(Scope(kind, cache.namespace))
         except errors.NotFoundError:
             continue  # the cluster has no jobs of this kind
         found += [(kind, job) for job in listing.items if cache_of(job) == cache]
-    return tuple(_users(found))
+    return found
 
 
-def _users(jobs: Iterable[tuple[Kind, Manifest]]) -> Iterator[CacheUser]:
-    for kind, job in jobs:
-        if not JOBS[kind](job):
-            yield CacheUser(kind.kind, key_of(job).name, uid_of(job))
+def users_of(jobs: Iterable[Job]) -> tuple[CacheUser, ...]:
+    live = ((kind, job) for kind, job in jobs if not JOBS[kind](job))
+    return tuple(CacheUser(kind.kind, key_of(job).name, uid_of(job)) for kind, job in live)
+
+
+def holders_of(jobs: Iterable[Job]) -> tuple[str, ...]:
+    """Name those whose pods read; who is being deleted itself holds nothing, since it may wait for the cache to go."""
+    return tuple(
+        f"{kind.kind} {key_of(job).name}"
+        for kind, job in jobs
+        if not JOBS[kind](job) and "deletionTimestamp" not in job["metadata"] and reads(kind, job)
+    )
+
+
+def reads(kind: Kind, job: Manifest) -> bool:
+    if any(found.reason == names.REASON_RUNS_WITHOUT_CACHE for found in conditions_of(job)):
+        return False
+    if kind == PADDLE_JOBS:
+        return has_pods(status_of(job, PaddleJobStatus))
+    return is_active(status_of(job, TrainingJobStatus))
 
 
 def decode(observed: Manifest) -> CacheBackend:

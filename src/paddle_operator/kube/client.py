@@ -1,20 +1,18 @@
 """Sends requests to the API server: with a time limit each, again where that is safe, and errors by their reason."""
 
 import asyncio
-import contextlib
 import copy
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
-
-import aiohttp
 
 from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.kube import document, errors, request
 from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.config import Config
-from paddle_operator.kube.connection import CONNECT_TIMEOUT, Connection
+from paddle_operator.kube.connection import Connection
 from paddle_operator.kube.request import Kind, Operations, Preconditions, Propagation, Request, Scope
 
 TIMEOUT = 30.0
@@ -123,21 +121,11 @@ class Client:
     async def _once(self, asked: Request) -> bytes:
         if asked.method != "GET":
             self.guard()
-        limit = aiohttp.ClientTimeout(total=self._timeout, sock_connect=CONNECT_TIMEOUT)
-        async with self.connection.answer(asked, limit) as response:
-            return await response.read()
+        return await self.connection.ask(asked, self._timeout)
 
-    @contextlib.asynccontextmanager
-    async def stream(self, asked: Request, silence: float) -> AsyncIterator[AsyncIterator[bytes]]:
+    def stream(self, asked: Request, silence: float) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Give an answer piece by piece; it ends as unreachable when nothing at all comes for `silence` seconds."""
-        limit = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=silence)
-        async with self.connection.answer(asked, limit) as response:
-            try:
-                yield response.content.iter_any()
-            finally:
-                # Left half-way, TLS would wait for a goodbye that a vanished server never says.
-                if response.connection is not None and response.connection.transport is not None:
-                    response.connection.transport.abort()
+        return self.connection.stream(asked, silence)
 
 
 def may_repeat(asked: Request, error: errors.KubeError, failures: int) -> bool:

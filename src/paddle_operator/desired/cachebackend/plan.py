@@ -8,6 +8,7 @@ from paddle_operator.api import names
 from paddle_operator.api.cachebackend import CacheBackendStatus, CacheBackendStatusWord
 from paddle_operator.api.conditions import condition, renewed
 from paddle_operator.api.manifest import Manifest
+from paddle_operator.desired.cachebackend import holding
 from paddle_operator.desired.cachebackend.engine import Piece, Pieces
 from paddle_operator.desired.cachebackend.idleness import idle_since, kept_until
 from paddle_operator.desired.cachebackend.snapshot import Snapshot
@@ -23,7 +24,10 @@ MOST_USERS = 1000
 
 @dataclass(frozen=True)
 class Decision:
-    """`expired`: nobody uses the cache any more, and it is not to be kept. Without a status it is let go."""
+    """`expired`: nobody uses the cache any more, and it is not to be kept. Without a status it is let go.
+
+    `finalizers` are the cache's own from now on, if they change. `released`: no job holds it any more, and it goes.
+    """
 
     status: CacheBackendStatus | None
     apply: Pieces = ()
@@ -31,11 +35,14 @@ class Decision:
     notices: tuple[Notice, ...] = ()
     look_again: float | None = None
     expired: bool = False
+    released: bool = False
+    finalizers: tuple[str, ...] | None = None
 
 
 def plan(snapshot: Snapshot) -> Decision:
-    if snapshot.cache.metadata.deletion_timestamp is not None:
-        return Decision(None)
+    finalizers = holding.finalizers(snapshot)
+    if holding.is_released(snapshot):
+        return Decision(None, finalizers=finalizers, released=True)
     kept = kept_until(snapshot)
     if kept is not None and kept <= snapshot.now:
         return Decision(None, expired=True)
@@ -44,7 +51,8 @@ def plan(snapshot: Snapshot) -> Decision:
     moments = [kept, None if state.ready else deadline_of(snapshot)]
     waits = [(moment - snapshot.now).total_seconds() for moment in moments if moment is not None]
     waits = [wait for wait in waits if wait > 0] + ([LOOK_SECONDS] if state.look else [])
-    decision = Decision(status, notices=notices(snapshot, status, state), look_again=min(waits, default=None))
+    told = (*notices(snapshot, status, state), *holding.notices(snapshot))
+    decision = Decision(status, notices=told, look_again=min(waits, default=None), finalizers=finalizers)
     return _with_objects(snapshot, decision) if state.may_make else decision
 
 
@@ -74,7 +82,7 @@ def status_of(snapshot: Snapshot, state: State) -> CacheBackendStatus:
         total_bytes=before.total_bytes if progress is None else progress.total_bytes,
         cached_bytes=before.cached_bytes if progress is None else progress.cached_bytes,
         observed_generation=metadata.generation,
-        conditions=renewed(before.conditions, [ready], metadata.generation, snapshot.now),
+        conditions=renewed(before.conditions, [ready, *holding.in_use(snapshot)], metadata.generation, snapshot.now),
     )
 
 

@@ -21,7 +21,8 @@ class Sight(StrEnum):
 class Snapshot:
     """`parts` are the cache's own; `claim` is the one of its name, whoever made it. `unseen`: kinds, and why not.
 
-    `users` are the jobs that use the cache or wait for it. Without an engine there is none that the registry knows.
+    `users` are the jobs that use the cache or wait for it, `holders` those whose pods read from it. Without an engine
+    there is none that the registry knows.
     """
 
     cache: CacheBackend
@@ -32,6 +33,7 @@ class Snapshot:
     claim: Manifest | None = None
     unseen: Mapping[Piece, Sight] = field(default_factory=dict)
     users: tuple[CacheUser, ...] = ()
+    holders: tuple[str, ...] = ()
 
     @property
     def before(self) -> CacheBackendStatus:

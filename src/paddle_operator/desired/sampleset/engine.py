@@ -11,6 +11,10 @@ class Engine(Protocol):
     def required_keys(self) -> tuple[str, ...]:
         """Name what the Secret of a volume must have."""
 
+    @property
+    def metadata_key(self) -> str:
+        """Name what has the address of the volume's metadata in that Secret."""
+
     def problem(self, sample_set: SampleSet) -> str:
         """Say why the options cannot work; nothing if they can."""
 

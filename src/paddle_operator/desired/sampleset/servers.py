@@ -15,6 +15,7 @@ PORT = 7716
 PORT_NAME = "runtime"
 TOKEN_KEY = "token"  # noqa: S105  # the name of a key
 TOKEN_DIRECTORY = "/etc/paddle-operator/runtime"  # noqa: S105  # a directory
+METADATA_DIRECTORY = "/etc/paddle-operator/metadata"
 SPOOL_DIRECTORY = "/var/spool/paddle-operator"
 CACHE_DIRECTORY = "/cache"
 RESOURCES = {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"cpu": "4", "memory": "2Gi"}}
@@ -92,17 +93,20 @@ def pod_spec(snapshot: Snapshot) -> Manifest:
     inside = {f"cache-{number}": f"{CACHE_DIRECTORY}/{number}" for number in range(len(caches))}
     inside["spool"] = SPOOL_DIRECTORY
     sources = mounts_of_sources(sample_set)
+    metadata = metadata_volumes(snapshot)
     volumes = [
         data,
         *({"name": name, "hostPath": {"path": path, "type": "DirectoryOrCreate"}} for name, path in on_node.items()),
         *({"name": found.name, **found.volume} for found in sources),
         {"name": "token", "secret": {"secretName": runtime_name(sample_set), "defaultMode": 0o400}},
+        *metadata,
     ]
     mounts = [
         data_mount,
         *({"name": name, "mountPath": path} for name, path in inside.items()),
         *({"name": found.name, "mountPath": found.directory, "readOnly": True} for found in sources),
         {"name": "token", "mountPath": TOKEN_DIRECTORY, "readOnly": True},
+        *({"name": found["name"], "mountPath": METADATA_DIRECTORY, "readOnly": True} for found in metadata),
     ]
     arguments = [
         f"--port={PORT}",
@@ -111,6 +115,7 @@ def pod_spec(snapshot: Snapshot) -> Manifest:
         *(f"--source-dirs={found.directory}" for found in sources),
         f"--spool={SPOOL_DIRECTORY}",
         f"--token-file={TOKEN_DIRECTORY}/{TOKEN_KEY}",
+        *(f"--metadata-file={METADATA_DIRECTORY}/{engine.metadata_key}" for _ in metadata),
     ]
     return {
         "automountServiceAccountToken": False,
@@ -121,6 +126,20 @@ def pod_spec(snapshot: Snapshot) -> Manifest:
         "containers": [container(snapshot.settings.runtime_image, arguments, mounts)],
         "volumes": volumes,
     }
+
+
+def metadata_volumes(snapshot: Snapshot) -> list[Manifest]:
+    """Give servers where the metadata is, and no other key of the Secret; a pod has none of another namespace."""
+    secret, key = volume_secret(snapshot.sample_set), snapshot.engine.metadata_key
+    if secret.namespace != snapshot.sample_set.metadata.namespace:
+        return []
+    described = {
+        "secretName": secret.name,
+        "items": [{"key": key, "path": key}],
+        "defaultMode": 0o400,
+        "optional": True,
+    }
+    return [{"name": "metadata", "secret": described}]
 
 
 def container(image: str, arguments: list[str], mounts: list[Manifest]) -> Manifest:

@@ -81,6 +81,10 @@ async def _following(
             async with asyncio.timeout(max(pause, 0)):
                 change = await heard.get()
         except TimeoutError:
+            # What came at this very moment must be told before a bookmark that says so.
+            while not heard.empty():
+                if event := event_of(heard.get_nowait(), wanted.selector):
+                    yield event
             if wanted.bookmarks:
                 yield bookmark(wanted.kind, storage.version)
             if loop.time() >= end:

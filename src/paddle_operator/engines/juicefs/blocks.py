@@ -38,12 +38,16 @@ class Block(NamedTuple):
     @property
     def paths(self) -> tuple[str, str]:
         """Give where it is below a cache's `raw`: usually, and in volumes whose objects are spread by a prefix."""
-        usual = f"chunks/{self.id // 1000 // 1000}/{self.id // 1000}/{self.name}"
-        return usual, f"chunks/{self.id % 256:02X}/{self.id // 1000 // 1000}/{self.name}"
+        return self.usual_path, f"chunks/{self.id % 256:02X}/{self.id // 1000 // 1000}/{self.name}"
+
+    @property
+    def usual_path(self) -> str:
+        thousands = self.id // 1000
+        return f"chunks/{thousands // 1000}/{thousands}/{self.id}_{self.number}_{self.size}"
 
     def is_whole(self, size: int) -> bool:
         """Tell whether a file of this size can be the block: 1.x adds a checksum for each part of it."""
-        return size in {self.size, self.size + -(-self.size // CHECKSUMMED) * CHECKSUM}
+        return size == self.size or size == self.size + -(-self.size // CHECKSUMMED) * CHECKSUM
 
 
 class Pieces(NamedTuple):

@@ -52,14 +52,21 @@ def is_directory(path: Path) -> bool:
 
 def is_present(trees: tuple[Path, ...], block: Block) -> bool:
     """Tell whether a block is cached, whole; asked so often that paths are put together as mere strings."""
+    usual = block.usual_path
     for tree in trees:
-        for path in block.paths:
-            try:
-                if block.is_whole(os.lstat(f"{tree}/{path}").st_size):
-                    return True
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-    return False
+        try:
+            if block.is_whole(os.lstat(f"{tree}/{usual}").st_size):
+                return True
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+    return any(is_whole(f"{tree}/{path}", block) for tree in trees for path in block.paths[1:])
+
+
+def is_whole(path: str, block: Block) -> bool:
+    try:
+        return block.is_whole(os.lstat(path).st_size)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def discard_cut(trees: tuple[Path, ...], block: Block) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from paddle_operator.engines.reports import Data
 
 HITS, MISSES = "juicefs_blockcache_hits", "juicefs_blockcache_miss"
+CACHED = "juicefs_blockcache_write_bytes"
 LINE = re.compile(r"^(\w+)(?:\{[^}]*\})? ([0-9.e+]+)$", re.MULTILINE)
 FILE_SYSTEM = re.compile(r" - fuse\.juicefs ")
 ESCAPED = re.compile(r"\\([0-7]{3})")

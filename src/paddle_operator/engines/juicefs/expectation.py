@@ -1,7 +1,8 @@
 """What must be in the cache after a warm-up: the pieces of each file, kept on disk, and looked for at the end."""
 
+import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from paddle_operator.engines.juicefs.blocks import (
     first_blocks,
     parse_pieces,
 )
+from paddle_operator.engines.juicefs.metadata import Metadata
 from paddle_operator.engines.juicefs.places import Found
 from paddle_operator.engines.operations import MOST_NAMED
 
@@ -43,17 +45,23 @@ class Findings:
     missing: list[str] = field(default_factory=list)
 
 
+def read_out(mount: Path, files: Sequence[Found], told: Metadata) -> list[Expected]:
+    """Ask the metadata for the pieces of files, all at once."""
+    there = [(os.fsencode(file.path), file.inode or inode_of(mount, file) or 0) for file in files]
+    pieces = told.pieces([inode for _, inode in there])
+    return [Expected(path, found) for (path, _), found in zip(there, pieces, strict=True)]
+
+
 def observed(mount: Path, files: Iterable[Found]) -> list[Expected]:
-    """Ask the client for the pieces of files."""
+    """Ask the client for the pieces of files, one by one."""
     with control.opened(mount) as client:
         return [Expected(os.fsencode(file.path), pieces_of(mount, file, client)) for file in files]
 
 
 def pieces_of(mount: Path, file: Found, client: control.Control) -> list[Slice] | None:
     """Ask for the pieces of a file; where some seem to lack, ask again: it is a hole only if it stays one."""
-    try:
-        inode = file.inode or (mount / file.path).lstat().st_ino
-    except (FileNotFoundError, NotADirectoryError):
+    inode = file.inode or inode_of(mount, file)
+    if inode is None:
         return None
     best: Pieces | None = None
     for _ in range(ASKED_AGAIN):
@@ -62,6 +70,12 @@ def pieces_of(mount: Path, file: Found, client: control.Control) -> list[Slice] 
             return pieces.slices
         best = max((one for one in (best, pieces) if one), key=lambda one: len(one.slices), default=None)
     return best.slices if best else None
+
+
+def inode_of(mount: Path, file: Found) -> int | None:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        return (mount / file.path).lstat().st_ino
+    return None
 
 
 def append(file: Path, records: Iterable[Expected]) -> None:
@@ -135,10 +149,14 @@ class Search:
             return False
         found = wanted = 0
         for piece in record.pieces:
+            findings.bytes += piece.length
+            if self.block_size and 0 < piece.size <= self.block_size and piece.length:
+                wanted += 1
+                found += cachefiles.is_present(self.trees, Block(piece.id, 0, piece.size))
+                continue
             blocks = self._blocks(piece)
             wanted += len(blocks)
             found += sum(cachefiles.is_present(self.trees, block) for block in blocks)
-            findings.bytes += piece.length
         findings.expected += wanted
         findings.present += found
         return found == wanted

@@ -1,19 +1,27 @@
 """The list of files that a warm-up is about, written to disk while its beginning is fetched already."""
 
 import asyncio
+import contextlib
 import itertools
-from collections.abc import AsyncIterator, Iterator
+import logging
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from paddle_operator.engines.juicefs import expectation
 from paddle_operator.engines.juicefs.expectation import Expected
+from paddle_operator.engines.juicefs.identity import Identity
+from paddle_operator.engines.juicefs.metadata import Metadata, opened
 from paddle_operator.engines.juicefs.places import Found
+from paddle_operator.engines.juicefs.redis import RedisError
 
+log = logging.getLogger(__name__)
 FIRST, BATCH = 1000, 4000
 ASKED_AT_ONCE = 250
 CONVERSATIONS = 4
+# So many files are asked for both ways: another volume, or another JuiceFS, would say something else.
+TRIED = 5
 
 
 @dataclass
@@ -24,26 +32,28 @@ class Listing:
     file: Path
     files: int = 0
     bytes: int = 0
+    block_size: int | None = None
     _grown: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def write(self, files: Iterator[Found]) -> None:
-        """Ask the client for the pieces of every file, in several conversations at once."""
-        pool = ThreadPoolExecutor(CONVERSATIONS, "pieces")
+    async def write(self, files: Iterator[Found], metadata: Path | None, volume: Awaitable[Identity]) -> None:
+        """Learn the pieces of every file, from the metadata if they can be read, else from the client."""
         try:
-            while records := await asyncio.to_thread(self._next, files, pool):
-                self.files += len(records)
-                self.bytes += sum(piece.length for record in records for piece in record.pieces or ())
-                self._grown.set()
+            with contextlib.ExitStack() as stack:
+                known = await volume
+                told = await asyncio.to_thread(stack.enter_context, opened(metadata, known.uuid))
+                self.block_size = known.block_size or (told.block_size if told else None)
+                asked = Asked(self.mount, stack.enter_context(conversations()), told)
+                log.info("pieces are learned from=%s", "client" if told is None else "metadata")
+                while records := await asyncio.to_thread(self._next, files, asked):
+                    self.files += len(records)
+                    self.bytes += sum(piece.length for record in records for piece in record.pieces or ())
+                    self._grown.set()
         finally:
             self._grown.set()
-            pool.shutdown(wait=False, cancel_futures=True)
 
-    def _next(self, files: Iterator[Found], pool: ThreadPoolExecutor) -> list[Expected]:
+    def _next(self, files: Iterator[Found], asked: "Asked") -> list[Expected]:
         """Ask for a few at first, so that fetching begins soon, and for more each time."""
-        some = list(itertools.islice(files, min(max(self.files, FIRST), BATCH)))
-        parts = [some[start : start + ASKED_AT_ONCE] for start in range(0, len(some), ASKED_AT_ONCE)]
-        answers = pool.map(lambda part: expectation.observed(self.mount, part), parts)
-        records = list(itertools.chain.from_iterable(answers))
+        records = asked.pieces(list(itertools.islice(files, min(max(self.files, FIRST), BATCH))))
         expectation.append(self.file, records)
         return records
 
@@ -59,3 +69,36 @@ class Listing:
             given += len(batch)
             yield batch
         await writer
+
+
+@contextlib.contextmanager
+def conversations() -> Iterator[ThreadPoolExecutor]:
+    """Give threads that ask the client; those that wait for one that hangs are not waited for."""
+    pool = ThreadPoolExecutor(CONVERSATIONS, "pieces")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass
+class Asked:
+    """Who is asked for pieces: the metadata, as long as they say of the first files what the client says."""
+
+    mount: Path
+    pool: ThreadPoolExecutor
+    metadata: Metadata | None
+    is_tried: bool = False
+
+    def pieces(self, files: list[Found]) -> list[Expected]:
+        if self.metadata is not None:
+            with contextlib.suppress(RedisError):
+                records = expectation.read_out(self.mount, files, self.metadata)
+                if self.is_tried or records[:TRIED] == expectation.observed(self.mount, files[:TRIED]):
+                    self.is_tried = True
+                    return records
+            self.metadata = None
+            log.warning("the metadata cannot be used, so the client is asked")
+        parts = [files[start : start + ASKED_AT_ONCE] for start in range(0, len(files), ASKED_AT_ONCE)]
+        answers = self.pool.map(lambda part: expectation.observed(self.mount, part), parts)
+        return list(itertools.chain.from_iterable(answers))

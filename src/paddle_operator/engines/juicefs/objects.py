@@ -25,6 +25,7 @@ DIRECTORIES = re.compile(r"/[^:]+(:/[^:]+)*")
 
 class JuiceFS:
     required_keys = ("name", "storage", "metaurl", "bucket")
+    metadata_key = "metaurl"
 
     def problem(self, sample_set: SampleSet) -> str:
         """Say which option would be taken for several, or leads elsewhere."""

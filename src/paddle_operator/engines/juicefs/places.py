@@ -72,16 +72,19 @@ def made_directory(root: Path, place: PurePosixPath) -> Path:
         return root / place
 
 
+def mode(root: Path, place: PurePosixPath) -> int:
+    try:
+        return (root / place).lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise PlaceError(f"there is no {str(place)!a} in the data set") from None
+
+
 def files(root: Path, place: PurePosixPath) -> Iterator[Found]:
     """Give the regular files at and below a place, always in the same order; symbolic links are not followed.
 
     What is removed meanwhile is left out; a place that is not there at first is an error.
     """
-    try:
-        mode = (root / place).lstat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        raise PlaceError(f"there is no {str(place)!a} in the data set") from None
-    if stat.S_ISDIR(mode):
+    if stat.S_ISDIR(mode(root, place)):
         waiting = [str(place)]
         while waiting:
             here = waiting.pop()

@@ -8,7 +8,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from paddle_operator.engines.juicefs import cachefiles, counters, flags, identity, places, removal, selection, syncing
-from paddle_operator.engines.juicefs.warmup import Place, warm_up
+from paddle_operator.engines.juicefs.fetching import Place
+from paddle_operator.engines.juicefs.warmup import warm_up
 from paddle_operator.engines.operations import ClearOrder, Order, Result, RmrOrder, SyncOrder, WarmupOrder
 from paddle_operator.engines.reports import Cache, Report
 from paddle_operator.engines.runtime import OperationError, OrderError, Told
@@ -26,6 +27,7 @@ class JuiceFS:
     scratch: Path
     version: flags.Version
     sources: tuple[Path, ...] = ()
+    metadata: Path | None = None
     _inventory: cachefiles.Inventory = field(default_factory=cachefiles.Inventory)
 
     def check(self, order: Order) -> None:
@@ -65,7 +67,7 @@ class JuiceFS:
             case WarmupOrder():
                 # A thread of an earlier run that was cancelled may still write to that run's directory.
                 scratch = Path(tempfile.mkdtemp(dir=self.scratch))
-                return await warm_up(Place(self.mount, self.caches, scratch), order, told), ""
+                return await warm_up(Place(self.mount, self.caches, scratch, self.metadata), order, told), ""
             case RmrOrder():
                 return await removal.rmr(order, self.mount, told)
             case ClearOrder():

@@ -35,9 +35,17 @@ def selected(mount: Path, order: WarmupOrder) -> Iterator[Found]:
     if order.file:
         files = listed(mount, places.parse(order.file))
     else:
-        tops = [places.parse(path) for path in order.paths] or [PurePosixPath()]
-        files = itertools.chain.from_iterable(places.files(mount, top) for top in tops)
+        files = itertools.chain.from_iterable(places.files(mount, top) for top in tops(order))
     return shared(files, order.share) if order.share else files
+
+
+def tops(order: WarmupOrder) -> list[PurePosixPath]:
+    return [places.parse(path) for path in order.paths] or [PurePosixPath()]
+
+
+def is_whole(order: WarmupOrder) -> bool:
+    """Tell whether everything below the paths is asked for."""
+    return not order.file and (order.share is None or (order.share.partitions == 1 and order.share.sampler is None))
 
 
 def listed(mount: Path, file: PurePosixPath) -> Iterator[Found]:

@@ -2,90 +2,73 @@
 
 import asyncio
 import itertools
-import os
-from dataclasses import dataclass
+from asyncio import Task
 from pathlib import Path
 
-from paddle_operator.engines.juicefs import cachefiles, command, expectation, flags, identity, selection
-from paddle_operator.engines.juicefs.expectation import Expected, Findings, Search
+from paddle_operator.engines.juicefs import cachefiles, expectation, identity, places, selection
+from paddle_operator.engines.juicefs.expectation import Findings, Search
+from paddle_operator.engines.juicefs.fetching import Place, fetch, fetch_named, growth, is_listable, written_out
+from paddle_operator.engines.juicefs.identity import Identity
 from paddle_operator.engines.juicefs.listing import BATCH, Listing
 from paddle_operator.engines.operations import Progress, Result, WarmupOrder
 from paddle_operator.engines.runtime import OperationError, Told
 
 ROUNDS = 3
-# The client writes blocks to the cache a while after it has read them.
 SETTLING = 0.1
-READ_SIZE = 4 << 20
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the data is mounted and cached, and a directory of our own for lists."""
-
-    mount: Path
-    caches: tuple[Path, ...]
-    scratch: Path
-
-    @property
-    def expected(self) -> Path:
-        return self.scratch / "expected"
-
-    @property
-    def missing(self) -> Path:
-        return self.scratch / "missing"
 
 
 async def warm_up(place: Place, order: WarmupOrder, told: Told) -> Result:
     """Bring the files into the cache; succeed only if all of their blocks are there at the end."""
     if not place.caches:
         raise OperationError("this server has no cache directories, so it cannot tell what is cached: see --cache-dirs")
-    volume = await asyncio.to_thread(identity.identify, place.mount, place.caches)
     place.expected.write_bytes(b"")
+    volume = asyncio.create_task(asyncio.to_thread(identity.identify, place.mount, place.caches))
     listing = Listing(place.mount, place.expected)
-    writer = asyncio.create_task(listing.write(selection.selected(place.mount, order)))
-    fetched, size = 0, 0
+    writer = asyncio.create_task(listing.write(selection.selected(place.mount, order), place.metadata, volume))
     try:
-        async for batch in listing.batches(writer):
-            await fetch(place, batch, order.threads)
-            fetched += len(batch)
-            size += sum(piece.length for record in batch for piece in record.pieces or ())
-            told(Progress(fetched, listing.files, size, listing.bytes))
+        if selection.is_whole(order) and all(is_listable(bytes(top)) for top in selection.tops(order)):
+            await fetch_whole(place, order, listing, told)
+        else:
+            await fetch_listed(place, order, listing, writer, told)
+        await writer
+        told(Progress(listing.files, listing.files, listing.bytes, listing.bytes))
+        await written_out(place.mount)
+        return judged(await proved(place, order, Identity((await volume).uuid, listing.block_size)))
     finally:
         writer.cancel()
-    return judged(await proved(place, order, volume))
+        volume.cancel()
 
 
-async def fetch(place: Place, records: list[Expected], threads: int | None) -> None:
-    """Have JuiceFS bring files into the cache; those that its lists cannot name are read instead."""
-    there = [record.path for record in records if record.pieces]
-    if plain := [path for path in there if is_listable(path)]:
-        root, names = os.fsencode(place.mount), place.scratch / "names"
-        names.write_bytes(b"".join(b"%b/%b\n" % (root, path) for path in plain))
-        ended = await command.run(flags.warm_up(str(names), threads))
-        if ended.code:
-            raise OperationError(f"juicefs warmup failed: {ended.complaint}")
-    for path in there:
-        if not is_listable(path):
-            await asyncio.to_thread(read_whole, place.mount / os.fsdecode(path))
-
-
-def is_listable(path: bytes) -> bool:
-    """Tell whether a line of a list can be this path: lines are trimmed."""
-    text = path.decode(errors="replace")
-    return "\n" not in text and text.strip() == text
-
-
-def read_whole(path: Path) -> None:
-    """Read a file; what cannot be read is found missing later."""
+async def fetch_whole(place: Place, order: WarmupOrder, listing: Listing, told: Told) -> None:
+    """Leave it to JuiceFS to find what is below the paths: it takes less time than to name every file."""
+    tops = selection.tops(order)
+    for top in tops:
+        await asyncio.to_thread(places.mode, place.mount, top)
+    telling = asyncio.create_task(tell_growth(place.mount, listing, told))
     try:
-        with path.open("rb") as file:
-            while file.read(READ_SIZE):
-                pass
-    except OSError:
-        return
+        await fetch_named(place, map(bytes, tops), order.threads)
+    finally:
+        telling.cancel()
 
 
-async def proved(place: Place, order: WarmupOrder, volume: identity.Identity) -> Findings:
+async def tell_growth(mount: Path, listing: Listing, told: Told) -> None:
+    """Take what the client writes to the cache for what is fetched: exact numbers come at the end."""
+    async for written in growth(mount):
+        size = min(written, listing.bytes)
+        files = listing.files * size // listing.bytes if listing.bytes else 0
+        told(Progress(files, listing.files, size, listing.bytes))
+
+
+async def fetch_listed(place: Place, order: WarmupOrder, listing: Listing, writer: Task[None], told: Told) -> None:
+    fetched, size = 0, 0
+    async for batch in listing.batches(writer):
+        await fetch(place, batch, order.threads)
+        fetched += len(batch)
+        size += sum(piece.length for record in batch for piece in record.pieces or ())
+        told(Progress(fetched, listing.files, size, listing.bytes))
+
+
+async def proved(place: Place, order: WarmupOrder, volume: Identity) -> Findings:
     """Look for every block at the end of all; fetch again what stays missing, and look for every block again."""
     for left in reversed(range(ROUNDS)):
         search = Search(tuple(cachefiles.raw_trees(place.caches, volume.uuid)), volume.block_size)

@@ -21,6 +21,14 @@ SELECTOR = {"paddlepaddle.org/juicefs-imagenet": "true", "name": "imagenet-runti
 ROOT = f"/dev/shm/{volume_name(decoded())}"
 
 
+METADATA = {
+    "secretName": "imagenet",
+    "items": [{"key": "metaurl", "path": "metaurl"}],
+    "defaultMode": 0o400,
+    "optional": True,
+}
+
+
 def metadata(name: str) -> Manifest:
     return {
         "name": name,
@@ -65,6 +73,7 @@ def test_the_stateful_set_has_a_server_for_each_partition_and_no_two_on_a_node()
                         on_node("cache-0", f"{ROOT}/cache"),
                         on_node("spool", f"{ROOT}/spool"),
                         {"name": "token", "secret": {"secretName": "imagenet-runtime", "defaultMode": 0o400}},
+                        {"name": "metadata", "secret": METADATA},
                     ],
                 },
             },
@@ -84,6 +93,7 @@ def container() -> Manifest:
             "--cache-dirs=/cache/0",
             "--spool=/var/spool/paddle-operator",
             "--token-file=/etc/paddle-operator/runtime/token",
+            "--metadata-file=/etc/paddle-operator/metadata/metaurl",
         ],
         "ports": [{"name": "runtime", "containerPort": 7716, "protocol": "TCP"}],
         "readinessProbe": servers.probe("/readyz", 5),
@@ -95,6 +105,7 @@ def container() -> Manifest:
             {"name": "cache-0", "mountPath": "/cache/0"},
             {"name": "spool", "mountPath": "/var/spool/paddle-operator"},
             {"name": "token", "mountPath": "/etc/paddle-operator/runtime", "readOnly": True},
+            {"name": "metadata", "mountPath": "/etc/paddle-operator/metadata", "readOnly": True},
         ],
     }
 
@@ -105,6 +116,12 @@ def test_the_command_takes_what_it_is_given() -> None:
     given = runtime_server.make_context("runtime-server", list(spec["containers"][0]["args"])).params
     assert [str(path) for path in given["cache_dirs"]] == ["/cache/0", "/cache/1"]
     assert (str(given["mount_path"]), given["port"]) == ("/mnt/imagenet", 7716)
+
+
+def test_a_secret_of_another_namespace_is_not_mounted() -> None:
+    spec = servers.pod_spec(seen(decoded(secretRef={"name": "imagenet", "namespace": "other"})))
+    assert "metadata" not in [volume["name"] for volume in spec["volumes"]]
+    assert "--metadata-file" not in str(spec)
 
 
 def test_the_service_names_each_server_also_while_it_is_not_ready() -> None:
@@ -153,5 +170,12 @@ def test_names_of_ports_and_volumes_follow_from_no_name_or_path_of_the_users(nam
     """In the original, long names and paths with capitals made a StatefulSet that the API server refused."""
     levels = [{"mediumType": "SSD", "path": "/Data_1/.Cache/:/tmp"}]
     spec = servers.pod_spec(seen(decoded(metadata={"name": name}, cache={"levels": levels})))
-    assert [volume["name"] for volume in spec["volumes"]] == ["data", "cache-0", "cache-1", "spool", "token"]
+    assert [volume["name"] for volume in spec["volumes"]] == [
+        "data",
+        "cache-0",
+        "cache-1",
+        "spool",
+        "token",
+        "metadata",
+    ]
     assert spec["containers"][0]["ports"][0]["name"] == "runtime"
