@@ -1,11 +1,13 @@
 """Our kinds: what is taken, kept, filled in and refused, and what is said then."""
 
+from dataclasses import replace
+
 import pytest
 
 from paddle_operator.api.crd import KINDS
 from paddle_operator.api.manifest import Key, Manifest, version_of
 from paddle_operator.kube import errors
-from paddle_operator.kube.request import Kind
+from paddle_operator.kube.request import Kind, apply
 from support.manifests import NAMES, changed, circulating
 from support.refusals import ALLOWED_EDITS, FROZEN_EDITS, REFUSED, Edit
 
@@ -102,6 +104,15 @@ async def test_a_field_that_nobody_defined_is_told(api: Api) -> None:
     with pytest.raises(errors.BadRequestError) as refused:
         await create(api, changed(circulating("SampleSet/imagenet"), {"spec.partition": 3}))
     assert 'strict decoding error: unknown field "spec.partition"' in refused.value.message
+
+
+async def test_a_field_that_nobody_defined_is_not_applied(api: Api) -> None:
+    wanted = api.placed(changed(circulating("SampleSet/imagenet"), {"spec.partition": 3}))
+    with pytest.raises(errors.ServerError) as refused:
+        await api.client.send(replace(apply(OURS["SampleSet"], wanted, "tester"), repeatable=False))
+    place = f"{api.namespace}/imagenet; batch.paddlepaddle.org/v1alpha1, Kind=SampleSet"
+    words = f"failed to create typed patch object ({place}): .spec.partition: field not declared in schema"
+    assert refused.value.message == words
 
 
 async def test_defaults_are_filled_in(api: Api) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from paddle_operator.api.manifest import Manifest
+from support.manifests import changed, circulating
 from support.onemachine import OneMachine
 from support.paddlejobs import paddle_job
+from support.refusals import REFUSED
 
 PEERS = Path(__file__).parents[1] / "cluster/testbox/peers.py"
 
@@ -92,10 +94,21 @@ def test_a_sidecar_begins_before_the_main_container_runs_on_beside_it_and_ends_a
     assert machine.log("helped-worker-0", "beside") == "begun\nended\n"
 
 
-def test_what_the_api_server_refuses_is_told_in_its_words(machine: OneMachine) -> None:
-    told = machine.call("run", machine.file("bad", paddle_job("bad", worker={"replicas": -1})))
+@pytest.mark.parametrize("wrong", ["zero partitions", "source and sources", "a schedule's name that is too long"])
+def test_what_the_api_server_refuses_is_told_in_its_words(machine: OneMachine, wrong: str) -> None:
+    name, changes, words = REFUSED[wrong]
+    bad = changed(circulating(name), changes)
+    told = machine.call("run", machine.file("bad", bad), *machine.options)
     assert told.code == 1
-    assert 'PaddleJob.batch.paddlepaddle.org "bad" is invalid' in told.errors
+    assert f'bad.yaml: {bad["kind"]}.batch.paddlepaddle.org "{bad["metadata"]["name"]}" is invalid: ' in told.errors
+    assert words in told.errors
+    assert "Traceback" not in told.errors
+
+
+def test_a_typing_error_is_refused_as_by_kubectl(machine: OneMachine) -> None:
+    told = machine.call("run", machine.file("typo", paddle_job("typo", werker=role(1, "true"))))
+    assert told.code == 1
+    assert 'strict decoding error: unknown field "spec.werker"' in told.errors
 
 
 def test_a_container_without_a_command_is_told_what_it_lacks(machine: OneMachine) -> None:

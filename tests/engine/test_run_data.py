@@ -4,8 +4,17 @@ from pathlib import Path
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.embedded.statedir import StateDirectory
-from support.onemachine import OneMachine, sample_set
+from support import mnist
+from support.mnist import Training
+from support.onemachine import OneMachine, kubectl, sample_set
 from support.paddlejobs import paddle_job
+
+
+def written(place: Path, contents: dict[str, str]) -> Path:
+    place.mkdir()
+    for name, content in contents.items():
+        (place / name).write_text(content)
+    return place
 
 
 def reader(name: str) -> Manifest:
@@ -15,10 +24,7 @@ def reader(name: str) -> Manifest:
 
 
 def test_a_data_set_is_copied_cached_and_read_and_stays_warm(machine: OneMachine, tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    source.mkdir()
-    for number in range(3):
-        (source / f"{number}").write_text(f"{number}\n")
+    source = written(tmp_path / "source", {str(number): f"{number}\n" for number in range(3)})
     first = machine.run(sample_set(source), reader("first"))
     assert first.code == 0, (first, machine.own_log)
     assert machine.log("first-worker-0") == "0\n1\n2\n"
@@ -29,3 +35,13 @@ def test_a_data_set_is_copied_cached_and_read_and_stays_warm(machine: OneMachine
     assert len(uids) == 1
     assert len(list(StateDirectory(machine.state).memory.glob("default-numbers-*"))) == 1
     assert (machine.processes(), machine.mounts()) == ([], [])
+
+
+def test_jobs_of_other_frameworks_find_each_other_and_their_cache(machine: OneMachine, tmp_path: Path) -> None:
+    training = Training(kubectl(machine), "demo", str(written(tmp_path / "mnist", mnist.FILES)))
+    told = machine.run(training.shared_cache(60), training.tensorflow("tf"), training.torch("torch"))
+    assert told.code == 0, (told, machine.own_log)
+    assert told.items["CacheBackend/mnist"]["status"]["cacheStatus"] == "PVCCreated"
+    ends = [told.items[name]["status"]["conditions"][-1]["type"] for name in ("TFJob/tf", "PyTorchJob/torch")]
+    assert ends == ["Succeeded", "Succeeded"]
+    assert machine.log("torch-master-0", "pytorch") == "[0, 1]\n"

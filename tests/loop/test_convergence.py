@@ -266,7 +266,7 @@ async def test_a_created_object_that_exists_already_is_fine_when_it_is_ours(api:
         if observed is None:
             return Done()
         plan = Plan(
-            create=(Create(CONFIG_MAPS, family.child(observed, 0)),), status=Status(PARENTS, observed, {"made": "yes"})
+            create=(Create(CONFIG_MAPS, family.child(observed, 0)),), status=Status(PARENTS, observed, {"children": 1})
         )
         return await world.execute(plan)
 

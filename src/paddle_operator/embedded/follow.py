@@ -1,8 +1,9 @@
 """Manifests applied one file after the other, and each followed to its end."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, uid_of
 from paddle_operator.embedded import progress
@@ -10,7 +11,7 @@ from paddle_operator.embedded.node import containers
 from paddle_operator.embedded.progress import JOBS, Standing, standing
 from paddle_operator.embedded.session import Session
 from paddle_operator.kube import errors
-from paddle_operator.kube.request import PODS, Kind, Preconditions
+from paddle_operator.kube.request import PODS, Kind, Preconditions, create
 
 LOOK = 0.2
 GONE_WITHIN = 40.0
@@ -67,12 +68,20 @@ class Follower:
             metadata.setdefault("namespace", "default")
         placed = {**manifest, "metadata": metadata}
         try:
+            await self._judge(resource.kind, placed)
             if resource.kind.kind in JOBS:
                 await self._remove(resource.kind, key_of(placed))
             await self.session.client.apply(resource.kind, placed)
         except errors.ApiError as error:
-            raise RefusedError(str(error)) from error
+            raise RefusedError(error.message) from error
         return Followed(resource.kind, key_of(placed))
+
+    async def _judge(self, kind: Kind, manifest: Manifest) -> None:
+        """Have it refused as kubectl would, before anything is changed: also for fields that nobody defined."""
+        client = self.session.client
+        asked = create(kind, manifest, client.field_manager)
+        with contextlib.suppress(errors.AlreadyExistsError):
+            await client.send(replace(asked, params={**asked.params, "dryRun": "All", "fieldValidation": "Strict"}))
 
     async def _remove(self, kind: Kind, key: Key) -> None:
         try:

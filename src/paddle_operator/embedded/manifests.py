@@ -10,6 +10,9 @@ from paddle_operator.api.manifest import Manifest, is_complete
 RESOURCES = ("limits", "requests")
 PLACEMENT = ("nodeSelector", "nodeName", "tolerations", "priorityClassName", "schedulerName", "runtimeClassName")
 
+# Kinds of Kubernetes' own whose controllers are not here.
+UNTENDED = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet")
+
 
 class ManifestError(Exception):
     """A file is no YAML, or asks for what one machine has not."""
@@ -38,19 +41,38 @@ def _items(document: Manifest) -> list[Manifest]:
 
 
 def _refuse(path: Path, manifest: Manifest) -> None:
-    partitions = (manifest.get("spec") or {}).get("partitions")
-    if manifest.get("kind") == "SampleSet" and isinstance(partitions, int) and partitions > 1:
-        name = manifest["metadata"]["name"]
+    """Refuse what this machine is not; what is wrong everywhere is the API server's to tell."""
+    kind, name, spec = manifest.get("kind"), manifest["metadata"]["name"], manifest.get("spec")
+    if kind in UNTENDED:
+        raise ManifestError(
+            f"{path}: nobody looks after {kind} {name} on one machine: make pods of it, or apply the file to a cluster"
+        )
+    if not isinstance(spec, dict):
+        return
+    partitions = spec.get("partitions")
+    if kind == "SampleSet" and isinstance(partitions, int) and partitions > 1:
         raise ManifestError(
             f"{path}: SampleSet {name} asks for {partitions} partitions, which take as many nodes, and this machine "
             "is one: set partitions to 1, or apply the file to a cluster"
         )
-    for container in _containers(manifest.get("spec")):
+    if _caches_with_fluid(spec):
+        raise ManifestError(
+            f"{path}: {kind} {name} caches with Fluid, which is not here: cache with cacheEngine.juicefs, or apply the "
+            "file to a cluster that has it"
+        )
+    for container in _containers(spec):
         if not container.get("command"):
             raise ManifestError(
-                f"{path}: container {container.get('name')} of {manifest.get('kind')} {manifest['metadata']['name']} "
+                f"{path}: container {container.get('name')} of {kind} {name} "
                 "names no command, and images, which may have one, are not run here: add command"
             )
+
+
+def _caches_with_fluid(spec: Manifest) -> bool:
+    """Look at a CacheBackend, and at a job that describes its own."""
+    places = [spec, spec.get("cacheBackend")]
+    engines = [place.get("cacheEngine") for place in places if isinstance(place, dict)]
+    return any(isinstance(engine, dict) and "fluid" in engine for engine in engines)
 
 
 def _containers(value: object) -> Iterator[Manifest]:

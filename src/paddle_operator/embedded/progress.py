@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Manifest, controller_of, key_of, uid_of
 
+CACHE = "CacheBackend"
 GOOD = {
     "PaddleJob": {"Completed"},
     "SampleJob": {"Succeeded"},
     "TFJob": {"Succeeded"},
     "PyTorchJob": {"Succeeded"},
     "SampleSet": {"Ready"},
-    "CacheBackend": {"PVCCreated"},
+    CACHE: {"PVCCreated"},
 }
 BAD = {
     "PaddleJob": {"Failed", "Aborted", "Terminated"},
     "SampleJob": {"Failed"},
     "TFJob": {"Failed"},
     "PyTorchJob": {"Failed"},
-    "CacheBackend": {"CacheFailed"},
+    CACHE: {"CacheFailed"},
 }
 # What somebody may still correct, or a later try may: so many seconds are waited.
 PASSING = {"SyncFailed": 30.0, "Stalled": 3.0}
@@ -39,7 +40,8 @@ class Standing:
 
 def standing(manifest: Manifest) -> Standing:
     status = manifest.get("status") or {}
-    kind, phase = manifest["kind"], str(status.get("phase") or _last(status) or status.get("cacheStatus") or "")
+    kind = manifest["kind"]
+    phase = str((status.get("cacheStatus") if kind == CACHE else status.get("phase") or _last(status)) or "")
     stalled = _condition(status, STALLED)
     if stalled is not None:
         return Standing(phase or STALLED, str(stalled.get("message") or ""), None, PASSING[STALLED])

@@ -113,7 +113,12 @@ class Objects:
         if manifest["metadata"].get("managedFields"):
             raise refusals.bad_request("metadata.managedFields must be nil")
         author = Author(options.manager, APPLY, resource.kind.api_version, subresource)
-        wanted = self._fitted(resource, _allowed(resource, manifest, subresource), options, defaults=False)
+        allowed = _allowed(resource, manifest, subresource)
+        undeclared: list[str] = []
+        fitting.pruned(allowed, resource.schema, "", undeclared)
+        if undeclared:
+            raise refusals.undeclared(resource.kind, key, undeclared)
+        wanted = self._fitted(resource, allowed, options, defaults=False)
         before = self.storage.find(resource.kind, key)
         if before is None:
             if subresource:

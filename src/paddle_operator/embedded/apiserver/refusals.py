@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from http import HTTPStatus
 
-from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.kube.request import Kind
 
 UNPRINTED = object()
@@ -145,6 +145,15 @@ def nameless_apply() -> RefusedError:
     message = f'PatchOptions.meta.k8s.io "" is invalid: {cause}'
     details = {"group": "meta.k8s.io", "kind": "PatchOptions", "causes": [cause.manifest]}
     return RefusedError(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message, details)
+
+
+def undeclared(kind: Kind, key: Key, paths: Sequence[str]) -> RefusedError:
+    """Refuse to apply fields that nobody defined; a real server takes this for a fault of its own."""
+    listed = [f".{path}: field not declared in schema" for path in sorted(paths)]
+    words = listed[0] if len(listed) == 1 else "\n  ".join(["errors:", *listed])
+    place = f"{key.namespace}/{key.name}; {kind.api_version}, Kind={kind.kind}"
+    message = f"failed to create typed patch object ({place}): {words}"
+    return RefusedError(HTTPStatus.INTERNAL_SERVER_ERROR, "", message)
 
 
 def expired(version: int, oldest: int) -> RefusedError:

@@ -48,11 +48,34 @@ def test_a_file_may_hold_several_manifests_and_lists_of_them(tmp_path: Path) -> 
             "asks for 3 partitions.*set partitions to 1",
             id="more nodes than one",
         ),
+        pytest.param(
+            "kind: Deployment\nmetadata: {name: web}",
+            "nobody looks after Deployment web on one machine",
+            id="a kind that nobody looks after",
+        ),
+        pytest.param(
+            "kind: CacheBackend\nmetadata: {name: mnist}\nspec: {cacheEngine: {fluid: {}}}",
+            "CacheBackend mnist caches with Fluid, which is not here",
+            id="a cache of another engine",
+        ),
+        pytest.param(
+            "kind: TFJob\nmetadata: {name: tf}\nspec: {cacheBackend: {cacheEngine: {fluid: {}}}}",
+            "TFJob tf caches with Fluid, which is not here",
+            id="a job with a cache of another engine",
+        ),
     ],
 )
 def test_what_one_machine_cannot_do_is_refused_in_words(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(ManifestError, match=words):
         manifests.read(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["[1]", "text", "{partitions: two, worker: [1]}", "{worker: {template: 1}, cacheBackend: 2}", "{containers: 3}"],
+)
+def test_what_is_wrong_everywhere_is_left_to_the_api_server(tmp_path: Path, spec: str) -> None:
+    assert len(manifests.read(written(tmp_path, f"kind: SampleSet\nmetadata: {{name: x}}\nspec: {spec}"))) == 1
 
 
 def test_what_is_ignored_is_named_once(tmp_path: Path) -> None:

@@ -10,6 +10,11 @@ def of(kind: str, phase: str, **status: object) -> Manifest:
     return {"kind": kind, "metadata": {"name": "one", "uid": "1"}, "status": {"phase": phase, **status}}
 
 
+def cache(word: str, ready: str) -> Manifest:
+    status = {"cacheStatus": word, "conditions": [{"type": "Ready", "status": ready}]}
+    return {"kind": "CacheBackend", "metadata": {"name": "one"}, "status": status}
+
+
 @pytest.mark.parametrize(
     ("manifest", "good"),
     [
@@ -19,6 +24,9 @@ def of(kind: str, phase: str, **status: object) -> Manifest:
         pytest.param(of("SampleSet", "PartialReady"), None, id="a set that is not whole"),
         pytest.param(of("SampleSet", "Ready"), True, id="a set that is ready"),
         pytest.param(of("SampleJob", "Succeeded"), True, id="a SampleJob that is done"),
+        pytest.param(cache("PVCCreating", "False"), None, id="a cache that is being made"),
+        pytest.param(cache("PVCCreated", "True"), True, id="a cache that is there"),
+        pytest.param(cache("CacheFailed", "False"), False, id="a cache that cannot be"),
         pytest.param({"kind": "Secret", "metadata": {"name": "x"}}, True, id="something that has no end"),
     ],
 )
