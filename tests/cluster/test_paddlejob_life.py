@@ -87,12 +87,13 @@ def test_a_live_job_is_suspended_scaled_and_changed(jobs: Jobs) -> None:
 
 
 def test_a_worker_that_has_ended_well_is_not_run_again(jobs: Jobs) -> None:
-    script = '[ "$PADDLE_TRAINER_ID" = 0 ] || while [ ! -e /tmp/end ]; do sleep 0.2; done'
+    # In a pod's own memory: without a cluster, /tmp is the machine's.
+    script = '[ "$PADDLE_TRAINER_ID" = 0 ] || while [ ! -e /dev/shm/end ]; do sleep 0.2; done'
     jobs.submit(paddle_job("uneven", worker=role(2, "sh", "-c", script)))
     jobs.eventually(lambda: jobs.status("uneven").get("worker", {}).get("succeeded") == 1, "nobody ends")
     jobs.kubectl.run("delete", "pod/uneven-worker-0", "--force")
     jobs.until("Running", "uneven")
-    jobs.kubectl.execute("uneven-worker-1", "touch", "/tmp/end")
+    jobs.kubectl.execute("uneven-worker-1", "touch", "/dev/shm/end")
     jobs.until("Completed", "uneven")
     assert jobs.status("uneven")["worker"]["succeeded"] == 2
 
