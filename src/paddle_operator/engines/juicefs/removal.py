@@ -10,12 +10,14 @@ from pathlib import Path, PurePosixPath
 
 from paddle_operator.engines.juicefs import cachefiles, control, counters, places
 from paddle_operator.engines.operations import ClearOrder, Progress, Result, RmrOrder
+from paddle_operator.engines.reports import Data
 from paddle_operator.engines.runtime import OrderError, Told
 
 MOST_PATHS = 10_000
 MOST_NAMED = 10
 LONGEST_MEMORY = 5.0
 PAUSE = 0.05
+RESTING = 0.3
 
 
 def parse_paths(order: RmrOrder) -> list[PurePosixPath]:
@@ -47,8 +49,22 @@ async def rmr(order: RmrOrder, mount: Path, told: Told) -> tuple[Result, str]:
         after = await asyncio.to_thread(counters.data, mount)
         told(Progress(files=max(before.files - after.files, 0), bytes=max(before.bytes - after.bytes, 0)))
     await asyncio.to_thread(await_absence, [mount / path for path in paths])
-    result = Result(deleted=max(before.files - after.files, 0), bytes=max(before.bytes - after.bytes, 0))
+    after = await asyncio.to_thread(settled, mount)
+    gone = Progress(files=max(before.files - after.files, 0), bytes=max(before.bytes - after.bytes, 0))
+    told(gone)
+    result = Result(deleted=gone.files, bytes=gone.bytes)
     return result, f"{len(absent)} paths were not there: {', '.join(absent[:MOST_NAMED])}" if absent else ""
+
+
+def settled(mount: Path) -> Data:
+    """Give the volume's counters when they rest: while the client hands them on, it counts too little for a moment."""
+    until = time.monotonic() + LONGEST_MEMORY
+    found, since = counters.data(mount), time.monotonic()
+    while time.monotonic() < min(since + RESTING, until):
+        time.sleep(PAUSE)
+        if (now := counters.data(mount)) != found:
+            found, since = now, time.monotonic()
+    return found
 
 
 def remove(mount: Path, path: PurePosixPath, is_cancelled: Callable[[], bool]) -> bool:
