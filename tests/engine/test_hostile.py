@@ -26,7 +26,7 @@ def hostile(shapes: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("shapes", [SHAPES, TRIMMED], ids=["names", "names with spaces at their ends, too"])
 def test_each_hostile_name_is_taken_literally(volume: Volume, server: RuntimeProgram, shapes: list[str]) -> None:
-    outside = volume.box.inside(AREA / "outside")
+    outside = volume.box.inside(AREA / "next door")
     outside.mkdir(exist_ok=True)
     (outside / "precious").write_text("x")
     names = hostile(shapes)
