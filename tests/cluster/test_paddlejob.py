@@ -73,7 +73,7 @@ def test_pods_of_every_mode_find_each_other_at_every_kind_of_address(namespace: 
     jobs.eventually(lambda: sorted(jobs.pods("servers")) == ["servers-worker-0", "servers-worker-1"], "servers run on")
     assert namespace.run("logs", "servers-worker-1", "--container=main") == "TRAINER 1 met 4\n"
     assert namespace.run("logs", "two-worker-0", "--container=main") == "TRAINER 0 met 2\n"
-    assert event_reasons(namespace, "four")[-1] == "Completed"
+    jobs.eventually(lambda: "Completed" in event_reasons(namespace, "four"), "no event tells of the end")
     on_hosts = [namespace.get(f"pdj/{name}")["metadata"] for name in MEETINGS if name.endswith("on-hosts")]
     assert len({found["annotations"]["host-port"] for found in on_hosts}) == 2
     kept = {"servers", "two"}
@@ -99,7 +99,7 @@ def test_workers_wait_for_ready_servers_and_quotas_hold_nobody_up_for_ever(names
     table = namespace.run("get", "pdj").splitlines()
     assert table[0] == "NAME      STATUS    MODE   AGE"
     assert table[1].startswith("waiting   Running   PS     ")
-    assert event_reasons(namespace, "waiting") == ["Running"]
+    jobs.eventually(lambda: event_reasons(namespace, "waiting") == ["Running"], "no event tells of the beginning")
     assert manager.alive
 
 
