@@ -189,7 +189,8 @@ def test_whatever_is_killed_no_byte_is_wrong_and_the_status_does_not_lie(
         shared_out.eventually(lambda: not lies(), "the status is not true")
     sys.stdout.write(f"{watching.looks} looks, longest untrue: {watching.longest}\n")
     assert reading.wrong() == []
-    assert {words: seconds for words, seconds in watching.longest.items() if seconds > FRESH} == {}
+    claims = {words: seconds for words, seconds in watching.longest.items() if witness.OTHER_FIGURE not in words}
+    assert {words: seconds for words, seconds in claims.items() if seconds > FRESH} == {}
     assert sorted(shared_out.cached_on()) == [node.name for node in kube.nodes]
 
 

@@ -12,6 +12,8 @@ from localkube.kubectl import Manifest
 from support import imagenet
 
 PAUSE = 0.7
+# Who reads changes it all the time, and who is killed cannot tell of it.
+OTHER_FIGURE = "has not so many bytes in its cache"
 Sizes = Mapping[str, list[int] | None]
 
 
@@ -36,7 +38,7 @@ def untruths(status: Manifest, held: Sizes, shares: Sequence[list[int]]) -> set[
         if blocks is None and node.get("ready"):
             found.add(f"the server of partition {number} is ready, and its node is off")
         if blocks is not None and node.get("ready") and node.get("cachedBytes", 0) != sum(blocks):
-            found.add(f"partition {number} has not so many bytes in its cache")
+            found.add(f"partition {number} {OTHER_FIGURE}")
     return found
 
 
