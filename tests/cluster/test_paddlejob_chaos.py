@@ -95,7 +95,7 @@ def test_whatever_dies_jobs_end_as_their_policy_says(
     jobs.until("Running", "moving")
     assert jobs.pods("moving")["moving-ps-0"]["metadata"]["uid"] == server
     assert f"deleted kind=Pod key={namespace.namespace}/moving-worker-0\n" in manager.log.read_text()
-    namespace.execute("moving-worker-0", "touch", "/tmp/end")
+    jobs.let_end("moving-worker-0", "/tmp/end")
     jobs.until("Completed", "moving")
     assert manager.alive
 

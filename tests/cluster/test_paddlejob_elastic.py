@@ -65,7 +65,7 @@ def test_workers_come_and_go_while_the_job_trains(namespace: Kubectl, paddlebox:
     assert first < jobs.uids("elastic")
     jobs.edit("elastic", worker={"replicas": 2})
     assert training.goes_on_with(2)["step"] > grown["step"]
-    namespace.execute("elastic-worker-1", "touch", "/state/end")
+    jobs.let_end("elastic-worker-1", "/state/end")
     jobs.until("Completed", "elastic")
     assert jobs.uids("elastic") == first, "those that stayed were made anew"
     assert training.events()[-1]["event"] == "done"

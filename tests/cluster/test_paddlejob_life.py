@@ -93,9 +93,10 @@ def test_a_worker_that_has_ended_well_is_not_run_again(jobs: Jobs) -> None:
     jobs.eventually(lambda: jobs.status("uneven").get("worker", {}).get("succeeded") == 1, "nobody ends")
     jobs.kubectl.run("delete", "pod/uneven-worker-0", "--force")
     jobs.until("Running", "uneven")
-    jobs.kubectl.execute("uneven-worker-1", "touch", "/dev/shm/end")
+    jobs.let_end("uneven-worker-1", "/dev/shm/end")
     jobs.until("Completed", "uneven")
     assert jobs.status("uneven")["worker"]["succeeded"] == 2
+    assert "restarts" not in jobs.status("uneven")
 
 
 @pytest.mark.usefixtures("kinds_collected")
