@@ -12,8 +12,6 @@ from localkube.kubectl import Manifest
 from support import imagenet
 
 PAUSE = 0.7
-# Who reads changes it all the time, and who is killed cannot tell of it.
-OTHER_FIGURE = "has not so many bytes in its cache"
 Sizes = Mapping[str, list[int] | None]
 
 
@@ -38,7 +36,7 @@ def untruths(status: Manifest, held: Sizes, shares: Sequence[list[int]]) -> set[
         if blocks is None and node.get("ready"):
             found.add(f"the server of partition {number} is ready, and its node is off")
         if blocks is not None and node.get("ready") and node.get("cachedBytes", 0) != sum(blocks):
-            found.add(f"partition {number} {OTHER_FIGURE}")
+            found.add(f"partition {number} has not so many bytes in its cache")
     return found
 
 
@@ -52,13 +50,17 @@ def has_all(blocks: list[int] | None, share: list[int]) -> bool:
 
 
 class Witness:
-    """Whatever is not so for a moment is news on its way; `longest` has for how many seconds it was claimed."""
+    """Whatever is not so for a moment is news on its way; `longest` has for how many seconds it was claimed.
+
+    Counted from the last disturbance: who was killed then may be the one to tell, or the one to hear.
+    """
 
     def __init__(self, look: Callable[[], set[str]]) -> None:
         self.longest: dict[str, float] = {}
         self.looks = 0
         self._look = look
         self._since: dict[str, float] = {}
+        self._disturbed = float("-inf")
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -72,6 +74,9 @@ class Witness:
         self._ended.set()
         self._thread.join()
 
+    def disturb(self) -> None:
+        self._disturbed = time.monotonic()
+
     def _watch(self) -> None:
         while not self._ended.wait(PAUSE):
             try:
@@ -81,5 +86,5 @@ class Witness:
             now = time.monotonic()
             self._since = {words: self._since.get(words, now) for words in claimed}
             for words, since in self._since.items():
-                self.longest[words] = max(self.longest.get(words, 0.0), now - since)
+                self.longest[words] = max(self.longest.get(words, 0.0), now - max(since, self._disturbed))
             self.looks += 1
