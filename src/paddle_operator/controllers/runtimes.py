@@ -21,7 +21,7 @@ from paddle_operator.kube.watch import Lines
 log = logging.getLogger(__name__)
 BACKOFF = Backoff(first=0.5, longest=15.0)
 # Figures change all the time; that an operation began or ended is news.
-CALM = 10.0
+CALM = 5.0
 # For each server: a set of a thousand has a large status, and always news.
 CROWD = 0.005
 # A heartbeat and a half: a status that is half a minute old is too old.
