@@ -8,13 +8,17 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from localkube.spec import write_atomically
 
 LIFETIME = dt.timedelta(days=3650)
 AUTHORITY = "ca"
+# The API server checks a client's certificate anew for each request, which with RSA takes it half of the time or less.
+AUTHORITY_BITS = 2048
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def ensure(directory: Path, subjects: Sequence[Subject]) -> None:
             _write_certificate(directory, subject)
 
 
-def _pem(private: ec.EllipticCurvePrivateKey) -> str:
+def _pem(private: PrivateKey) -> str:
     return private.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     ).decode()
@@ -63,7 +67,7 @@ def _name(common: str, groups: Sequence[str] = ()) -> x509.Name:
     return x509.Name([*organizations, x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _builder(subject: x509.Name, issuer: x509.Name, public: PublicKey) -> x509.CertificateBuilder:
     now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()
@@ -92,7 +96,7 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 
 def _write_authority(directory: Path) -> None:
-    private = ec.generate_private_key(ec.SECP256R1())
+    private = rsa.generate_private_key(public_exponent=65537, key_size=AUTHORITY_BITS)
     name = _name("localkube")
     builder = (
         _builder(name, name, private.public_key())
@@ -105,8 +109,8 @@ def _write_authority(directory: Path) -> None:
 def _write_certificate(directory: Path, subject: Subject) -> None:
     issuer = x509.load_pem_x509_certificate(certificate(directory, AUTHORITY).read_bytes())
     signer = serialization.load_pem_private_key(key(directory, AUTHORITY).read_bytes(), password=None)
-    if not isinstance(signer, ec.EllipticCurvePrivateKey):
-        raise TypeError(f"{key(directory, AUTHORITY)} is not the elliptic-curve key that was written there")
+    if not isinstance(signer, PrivateKey):
+        raise TypeError(f"{key(directory, AUTHORITY)} is not a key that was written there")
     private = ec.generate_private_key(ec.SECP256R1())
     uses = [ExtendedKeyUsageOID.CLIENT_AUTH, *([ExtendedKeyUsageOID.SERVER_AUTH] if subject.serves else [])]
     builder = (
@@ -129,7 +133,7 @@ def _alternative(word: str) -> x509.GeneralName:
         return x509.DNSName(word)
 
 
-def _write_pair(directory: Path, file: str, signed: x509.Certificate, private: ec.EllipticCurvePrivateKey) -> None:
+def _write_pair(directory: Path, file: str, signed: x509.Certificate, private: PrivateKey) -> None:
     """Write the key first: a certificate that exists always has its key, also after a kill in between."""
     write_atomically(key(directory, file), _pem(private), 0o600)
     write_atomically(certificate(directory, file), signed.public_bytes(serialization.Encoding.PEM).decode())
