@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cachestage import IDLE_SECONDS, Stage, staged
 from crews.process import Program, Running, running
-from figures import Figures, keep, show
+from figures import Facts, Findings
 from jobstage import ASKED, CRDS, PATIENCE, PAUSE, WRITES, serve_kinds, until_found
 from localkube import clusters
 from localkube.cluster import Cluster
@@ -84,7 +84,7 @@ class Bench:
                 told[resource[1]] += int(float(number))
         return told
 
-    async def run(self) -> Figures:
+    async def run(self) -> Facts:
         async with Client(config.load(str(self._cluster.paths.kubeconfig)), "bench") as client:
             await serve_kinds(client)
             for definition in fluid.DEFINITIONS:
@@ -93,7 +93,7 @@ class Bench:
             async with staged(client, self._asked.caches) as stage:
                 return {**await self._first_life(stage), **await self._by_chance(stage), **await self._last_life(stage)}
 
-    async def _first_life(self, stage: Stage) -> Figures:
+    async def _first_life(self, stage: Stage) -> Facts:
         jobs = self._asked.jobs
         async with running(self._manager, "caches", self._log) as process:
             with self._progress.step(f"{jobs} jobs at once"):
@@ -110,7 +110,7 @@ class Bench:
                 **await self._rest(process, "at rest"),
             }
 
-    async def _by_chance(self, stage: Stage) -> Figures:
+    async def _by_chance(self, stage: Stage) -> Facts:
         with self._progress.step("by chance, with managers killed"):
             end = time.monotonic() + self._asked.seconds
             living = asyncio.create_task(self._live_and_die(end))
@@ -140,7 +140,7 @@ class Bench:
         """Count how many have begun to work."""
         return self._log.read_text().count("working controllers=")
 
-    async def _last_life(self, stage: Stage) -> Figures:
+    async def _last_life(self, stage: Stage) -> Facts:
         async with running(self._manager, "caches", self._log) as process:
             with self._progress.step("settling"):
                 settled = await until(lambda: stage.is_settled)
@@ -166,7 +166,7 @@ class Bench:
                 await asyncio.sleep(TAIL)
         return now
 
-    async def _rest(self, process: Running, when: str) -> Figures:
+    async def _rest(self, process: Running, when: str) -> Facts:
         cpu, writes = process.cpu, self._written()
         with self._progress.step(when):
             await asyncio.sleep(self._asked.rest)
@@ -179,7 +179,7 @@ class Bench:
         }
 
 
-def measure(asked: argparse.Namespace, progress: Progress) -> Figures:
+def measure(asked: argparse.Namespace, progress: Progress) -> Facts:
     home = Home.from_environment()
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         try:
@@ -201,10 +201,10 @@ def main() -> None:
     asked = parser.parse_args()
     # Ended from outside, it still takes its cluster and its manager with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    found = measure(asked, Progress())
-    show(found)
+    found = Findings.of(measure(asked, Progress()))
+    found.show()
     if asked.keep:
-        keep("caches", found, "What many TFJobs that share caches take", PREFACE.format(**vars(asked)))
+        found.keep("caches", "What many TFJobs that share caches take", PREFACE.format(**vars(asked)))
 
 
 if __name__ == "__main__":

@@ -1,27 +1,26 @@
 """Measures what a local cluster takes: time to come up and go, and what it uses when nobody does anything."""
 
 import argparse
-import datetime as dt
-import json
-import os
-import platform
 import shutil
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
+from figures import Findings
 from localkube import cgroups, clusters
 from localkube.cluster import Cluster
 from localkube.paths import Home
 from localkube.progress import Progress
 
-RESULTS = Path(__file__).parent / "results"
+COMMAND = ".venv/bin/python bench/local_cluster.py"
+COLUMNS = ("what", "median", "range", "promised")
+PREFACE = f"""\
+`{COMMAND} --keep` writes this file.
+
+{{nodes}} nodes; the binaries are there.
+"""
 MIB = 1 << 20
 Figures = dict[str, list[float]]
 
@@ -82,11 +81,6 @@ def measure(home: Home, asked: argparse.Namespace) -> Figures:
     return figures
 
 
-def commit() -> str:
-    argv = ["git", "-C", str(RESULTS), "describe", "--always", "--dirty", "--abbrev=10"]
-    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
-
-
 def rows_of(figures: Figures) -> list[tuple[str, str, str, str]]:
     return [
         (
@@ -97,33 +91,6 @@ def rows_of(figures: Figures) -> list[tuple[str, str, str, str]]:
         )
         for name, (unit, most) in MEASURED.items()
     ]
-
-
-def keep(figures: Figures, asked: argparse.Namespace) -> None:
-    """Write the figures for people and for programs."""
-    when = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d")
-    measured_at = commit()
-    facts = {
-        "date": when,
-        "commit": measured_at,
-        "nodes": asked.nodes,
-        "cores": os.cpu_count(),
-        "kernel": platform.release(),
-    }
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "local_cluster.json").write_text(json.dumps({**facts, "figures": figures}, indent=2) + "\n")
-    lines = [
-        "# What a local cluster takes",
-        "",
-        f"Measured on {when} at commit `{measured_at}`: {asked.nodes} nodes, {facts['cores']} cores, binaries there.",
-        "`.venv/bin/python bench/local_cluster.py --keep` writes this file.",
-        "",
-        "| what | median | range | promised |",
-        "|---|---|---|---|",
-        *(f"| {' | '.join(row)} |" for row in rows_of(figures)),
-        "",
-    ]
-    (RESULTS / "local_cluster.md").write_text("\n".join(lines))
 
 
 def main() -> None:
@@ -141,12 +108,10 @@ def main() -> None:
     finally:
         clusters.down(home, "bench", Progress())
         shutil.rmtree(state)
-    table = Table("WHAT", "MEDIAN", "RANGE", "PROMISED", box=None, pad_edge=False)
-    for row in rows_of(figures):
-        table.add_row(*row)
-    Console(highlight=False).print(table)
+    found = Findings(COLUMNS, rows_of(figures), figures)
+    found.show()
     if asked.keep:
-        keep(figures, asked)
+        found.keep("local_cluster", "What a local cluster takes", PREFACE.format(**vars(asked)))
 
 
 if __name__ == "__main__":

@@ -9,14 +9,12 @@ import tempfile
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 
-from rich.console import Console
-
 from crews import process, trial
 from crews.process import Program
-from crews.report import MEASURED, Findings
+from crews.report import COLUMNS, MEASURED, Comparison
 from crews.stage import connected, serve_crews, stage
 from crews.trial import PATIENCE, TAIL, Trial
-from local_cluster import RESULTS, commit
+from figures import Findings
 from localkube import clusters
 from localkube.cluster import Cluster
 from localkube.paths import Home
@@ -45,7 +43,7 @@ Part = Callable[[Trial], Coroutine[None, None, None]]
 
 
 class Bench:
-    def __init__(self, cluster: Cluster, findings: Findings, scratch: Path, progress: Progress) -> None:
+    def __init__(self, cluster: Cluster, findings: Comparison, scratch: Path, progress: Progress) -> None:
         self._findings = findings
         self._cluster = cluster
         self._scratch = scratch
@@ -90,9 +88,9 @@ def last_line(log: Path) -> str:
     return (log.read_text(errors="replace").splitlines() or ["nothing"])[-1]
 
 
-def measure(asked: argparse.Namespace, progress: Progress) -> Findings:
+def measure(asked: argparse.Namespace, progress: Progress) -> Comparison:
     home = Home.from_environment()
-    findings = Findings()
+    findings = Comparison()
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         try:
             cluster = clusters.up(home, clusters.Request(CLUSTER, nodes=1), progress, replace_other=True)
@@ -112,10 +110,11 @@ def main() -> None:
     asked = parser.parse_args()
     # Ended from outside, it still takes its cluster and its managers with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    findings = measure(asked, Progress())
-    Console(highlight=False).print(findings.table())
+    compared = measure(asked, Progress())
+    found = Findings(COLUMNS, compared.rows(), {"each": compared.figures, "given up": compared.given_up})
+    found.show()
     if asked.keep:
-        findings.keep(RESULTS, commit(), PREFACE.format(**vars(asked)))
+        found.keep("loop", "What the loop takes, beside kopf", PREFACE.format(**vars(asked)))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,7 @@
 
 import argparse
 import contextlib
-import datetime as dt
-import json
 import os
-import platform
 import shutil
 import socket
 import statistics
@@ -17,10 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
-from local_cluster import RESULTS, commit
+from figures import Facts, Findings
 from localkube.progress import Progress
 from localkube.waiting import wait_until
 from paddle_operator.engines.juicefs import flags
@@ -126,7 +120,7 @@ def copies(redis: Redis, template: Path, number: int) -> Iterator[tuple[bytes, .
         yield b"HSET", directory, b"%04d.jpg" % offset, b"\x01" + inode.to_bytes(8, "big")
 
 
-def measure(files: int, progress: Progress) -> dict[str, str]:
+def measure(files: int, progress: Progress) -> Facts:
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         redis = Redis(Path(scratch))
         try:
@@ -143,7 +137,7 @@ def measure(files: int, progress: Progress) -> dict[str, str]:
             redis.process.wait()
 
 
-def figures(engine: JuiceFS, progress: Progress) -> dict[str, str]:
+def figures(engine: JuiceFS, progress: Progress) -> Facts:
     took = []
     for _ in range(LOOKS):
         begun = time.monotonic()
@@ -164,17 +158,6 @@ def figures(engine: JuiceFS, progress: Progress) -> dict[str, str]:
     }
 
 
-def keep(found: dict[str, str], files: int) -> None:
-    facts = {"date": dt.datetime.now(dt.UTC).strftime("%Y-%m-%d"), "commit": commit(), "cores": os.cpu_count()}
-    facts["python"] = platform.python_version()
-    title = "Measured on {date} at commit `{commit}`: {cores} cores, Python {python}.".format(**facts)
-    lines = ["# What the status of millions of files takes", "", title, *PREFACE.format(files=files).splitlines(), ""]
-    lines += ["| what | figure |", "|---|---|", *(f"| {what} | {figure} |" for what, figure in found.items()), ""]
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "manyfiles.md").write_text("\n".join(lines))
-    (RESULTS / "manyfiles.json").write_text(json.dumps({**facts, "figures": found}, indent=2) + "\n")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, epilog=f"Run it as {COMMAND}; it takes about 3 minutes.")
     parser.add_argument("--files", type=int, default=2_000_000, help="how many files there are (2,000,000)")
@@ -184,13 +167,10 @@ def main() -> None:
         # Mounts of its own, which go with the process, however it ends.
         alone = ["unshare", "--mount", "--propagation=private", "--kill-child", "--fork", sys.executable, *sys.argv]
         os.execvpe(alone[0], alone, {**os.environ, ALONE: "1"})  # noqa: S606 no shell is what is wanted
-    found = measure(asked.files, Progress())
-    table = Table("WHAT", "FIGURE", box=None, pad_edge=False)
-    for row in found.items():
-        table.add_row(*row)
-    Console(highlight=False).print(table)
+    found = Findings.of(measure(asked.files, Progress()))
+    found.show()
     if asked.keep:
-        keep(found, asked.files)
+        found.keep("manyfiles", "What the status of millions of files takes", PREFACE.format(files=asked.files))
 
 
 if __name__ == "__main__":

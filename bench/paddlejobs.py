@@ -2,22 +2,16 @@
 
 import argparse
 import asyncio
-import datetime as dt
-import json
 import os
-import platform
 import signal
 import statistics
 import sys
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from crews.process import Program, Running, running
+from figures import Findings
 from jobstage import CONNECTIONS, READS, WRITES, Stage, serve_kinds, staged
-from local_cluster import RESULTS, commit
 from localkube import clusters
 from localkube.cluster import Cluster
 from localkube.paths import Home
@@ -136,31 +130,6 @@ def original(what: str, values: list[float]) -> str:
     return "" if taken is None else f"{taken:g} {unit}, {taken / statistics.median(values):.1f}x"
 
 
-def keep(figures: Figures, preface: str) -> None:
-    """Write the figures for people and for programs."""
-    facts = {
-        "date": dt.datetime.now(dt.UTC).strftime("%Y-%m-%d"),
-        "commit": commit(),
-        "cores": os.cpu_count(),
-        "kernel": platform.release(),
-        "python": platform.python_version(),
-    }
-    lines = [
-        "# What many PaddleJobs take",
-        "",
-        "Measured on {date} at commit `{commit}`: {cores} cores, Python {python}.".format(**facts),
-        *preface.splitlines(),
-        "",
-        f"| {' | '.join(COLUMNS)} |",
-        f"|{'---|' * len(COLUMNS)}",
-        *(f"| {' | '.join(row)} |" for row in rows_of(figures)),
-        "",
-    ]
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "paddlejobs.md").write_text("\n".join(lines))
-    (RESULTS / "paddlejobs.json").write_text(json.dumps({**facts, "figures": figures}, indent=2) + "\n")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, epilog=f"Run it as {COMMAND}; it takes about 3 minutes.")
     parser.add_argument("--rounds", type=int, default=3, help="how often the burst is measured (3)")
@@ -172,12 +141,10 @@ def main() -> None:
     # Ended from outside, it still takes its cluster and its manager with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     figures = measure(asked, Progress())
-    table = Table(*(column.upper() for column in COLUMNS), box=None, pad_edge=False)
-    for row in rows_of(figures):
-        table.add_row(*row)
-    Console(highlight=False).print(table)
+    found = Findings(COLUMNS, rows_of(figures), figures)
+    found.show()
     if asked.keep:
-        keep(figures, PREFACE.format(**vars(asked)))
+        found.keep("paddlejobs", "What many PaddleJobs take", PREFACE.format(**vars(asked)))
 
 
 if __name__ == "__main__":

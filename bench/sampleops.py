@@ -10,14 +10,24 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import figures
 from support import juicefs
 from support.enginebox import AREA, Box, Volume, made_box
 from support.runtimeprogram import FINAL, RuntimeProgram
 
-RESULTS = Path(__file__).parent / "results/sampleops.json"
+COMMAND = ".venv/bin/python bench/sampleops.py"
+COLUMNS = ("operation", "runtime server", "bare `juicefs`", "rounds", "ratio", "measured")
+PREFACE = f"""\
+`{COMMAND} --keep` writes this file; with `sync` or `warmup`, that row alone is measured anew.
+
+{{files:,}} files of {{size:,}} bytes; metadata in Redis, objects in a directory in memory, which is the quickest store
+there is. The runtime server and the bare command took turns; the order changed every round. Medians, and the median of
+the rounds' ratios.
+"""
 SOURCE, METADATA = AREA / "source", AREA / "metaurl"
 OPERATIONS = ("sync", "warmup")
 PER_DIRECTORY = 1000
@@ -124,51 +134,41 @@ def ratio(ours: Sequence[float], bare: Sequence[float]) -> float:
     return statistics.median(one / other for one, other in zip(ours, bare, strict=True))
 
 
-def report(taken: dict[str, dict[str, list[float]]]) -> None:
-    for operation, seconds in taken.items():
-        ours, bare = seconds[operation], seconds[f"juicefs {operation}"]
-        medians = f"{statistics.median(ours):.2f} s; juicefs {operation}: {statistics.median(bare):.2f} s"
-        print(f"{operation}: {medians}; {ratio(ours, bare):.3f} times as long, round by round")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("operations", nargs="*", default=OPERATIONS, help="sync, warmup, or both")
     parser.add_argument("--files", type=int, default=20_000)
     parser.add_argument("--size", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--keep", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--keep", action="store_true", help="write the results to bench/results")
     arguments = parser.parse_args()
     taken = measured(arguments.operations, arguments.rounds, arguments.files, arguments.size)
-    report(taken)
+    found = findings_of({operation: {"measured": today(), "seconds": each} for operation, each in taken.items()})
+    found.show()
     if arguments.keep:
-        keep(arguments, taken)
+        found.keep("sampleops", "What the proof of a warm-up, and the watch over a sync, take", preface(arguments))
 
 
-def keep(arguments: argparse.Namespace, taken: dict[str, dict[str, list[float]]]) -> None:
-    """Write the results, beside those of an operation that was not measured this time."""
-    known = json.loads(RESULTS.read_text())["seconds"] if RESULTS.exists() else {}
-    seconds = {**known, **taken}
-    RESULTS.write_text(
-        json.dumps({"files": arguments.files, "size": arguments.size, "seconds": seconds}, indent=2) + "\n"
-    )
-    lines = [
-        "# What the proof of a warm-up, and the watch over a sync, take",
-        "",
-        f"{arguments.files:,} files of {arguments.size:,} bytes, on {os.cpu_count()} cores; metadata in Redis, objects",
-        f"in a directory in memory, which is the quickest store there is. The load was {os.getloadavg()[2]:.0f}:",
-        "a machine with much else to do says little about a difference of a few percent.",
-        "The runtime server and the bare command took turns; the order changed every round. Medians, and the median of",
-        "the rounds' ratios. `.venv/bin/python bench/sampleops.py --keep` writes this file.",
-        "",
-        "| operation | runtime server | `juicefs` | rounds | ratio |",
-        "|---|---|---|---|---|",
-    ]
-    for operation, found in seconds.items():
-        ours, bare = found[operation], found[f"juicefs {operation}"]
-        medians = f"{statistics.median(ours):.2f} s | {statistics.median(bare):.2f} s"
-        lines.append(f"| {operation} | {medians} | {len(ours)} | {ratio(ours, bare):.3f} |")
-    RESULTS.with_suffix(".md").write_text("\n".join([*lines, ""]))
+def today() -> str:
+    facts = figures.machine()
+    return "{date}, `{commit}`, {stolen} % taken by others".format(**facts)
+
+
+def findings_of(now: dict[str, Any]) -> figures.Findings:
+    """Give a row for each operation, also for those that were measured before and not this time."""
+    results = figures.RESULTS / "sampleops.json"
+    known = {**(json.loads(results.read_text())["figures"] if results.exists() else {}), **now}
+    return figures.Findings(COLUMNS, [row_of(name, **each) for name, each in known.items()], known)
+
+
+def row_of(operation: str, measured: str, seconds: dict[str, list[float]]) -> tuple[str, ...]:
+    ours, bare = seconds[operation], seconds[f"juicefs {operation}"]
+    medians = (f"{statistics.median(times):.2f} s" for times in (ours, bare))
+    return (operation, *medians, str(len(ours)), f"{ratio(ours, bare):.3f}", measured)
+
+
+def preface(arguments: argparse.Namespace) -> str:
+    return PREFACE.format(files=arguments.files, size=arguments.size)
 
 
 if __name__ == "__main__":

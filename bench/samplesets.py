@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from crews.process import Program, Running, running
-from figures import Figures, keep, show
+from figures import Facts, Findings
 from jobstage import ASKED, NAMESPACES, PATIENCE, READS, WRITES, Audience, serve_kinds
 from localkube import clusters
 from localkube.cluster import Cluster
@@ -150,7 +150,7 @@ class Bench:
         told = ASKED.findall(self._cluster.api.request("GET", "/metrics"))
         return sum(int(float(number)) for labels, number in told if verbs.search(labels) and OURS.search(labels))
 
-    async def run(self, log: Path) -> Figures:
+    async def run(self, log: Path) -> Facts:
         kubeconfig = self._cluster.paths.kubeconfig
         async with Client(config.load(str(kubeconfig)), "bench") as client:
             await serve_kinds(client)
@@ -163,7 +163,7 @@ class Bench:
             async with watched(client, nodes) as ready, running(manager(kubeconfig), "default", log) as process:
                 return await self._measure(client, spaces, ready, process)
 
-    async def _measure(self, client: Client, spaces: list[str], ready: Audience, process: Running) -> Figures:
+    async def _measure(self, client: Client, spaces: list[str], ready: Audience, process: Running) -> Facts:
         each = self._asked.sets // len(spaces)
         keys = {Key(namespace, f"set-{number}") for namespace in spaces for number in range(each)}
         writes, begun = self._counted(WRITES), time.monotonic()
@@ -192,7 +192,7 @@ def named(key: Key) -> Manifest:
     return {**made, "metadata": {"name": key.name, "namespace": key.namespace}}
 
 
-def measure(asked: argparse.Namespace, progress: Progress) -> Figures:
+def measure(asked: argparse.Namespace, progress: Progress) -> Facts:
     home = Home.from_environment()
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         try:
@@ -212,10 +212,10 @@ def main() -> None:
     asked = parser.parse_args()
     # Ended from outside, it still takes its cluster and its manager with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    found = measure(asked, Progress())
-    show(found)
+    found = Findings.of(measure(asked, Progress()))
+    found.show()
     if asked.keep:
-        keep("samplesets", found, "What many SampleSets take", PREFACE.format(**vars(asked)))
+        found.keep("samplesets", "What many SampleSets take", PREFACE.format(**vars(asked)))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,8 @@
-"""What was found: a table for people, on the terminal and in a file, and the figures for programs."""
+"""What was found of each manager, beside each other."""
 
-import datetime as dt
 import itertools
-import json
-import os
-import platform
 import statistics
 from dataclasses import dataclass, field
-from pathlib import Path
-
-from rich.table import Table
 
 from crews.trial import PATIENCE
 
@@ -37,12 +30,11 @@ MEASURED = {
 
 
 @dataclass
-class Findings:
-    """The figures of each manager, by what was measured; what was given up; how busy the machine was before."""
+class Comparison:
+    """The figures of each manager, by what was measured, and what was given up."""
 
     figures: dict[str, dict[str, list[float]]] = field(default_factory=lambda: {name: {} for name in MANAGERS})
     given_up: list[tuple[str, str]] = field(default_factory=list)
-    load: float = field(default_factory=lambda: round(os.getloadavg()[0], 1))
 
     def note(self, manager: str, what: str, value: float) -> None:
         self.figures[manager].setdefault(what, []).append(value)
@@ -74,36 +66,3 @@ class Findings:
         if manager != "ours" and ours and statistics.median(ours):
             text += f", {median / statistics.median(ours):.1f}x"
         return text
-
-    def table(self) -> Table:
-        table = Table(*(column.upper() for column in COLUMNS), box=None, pad_edge=False)
-        for row in self.rows():
-            table.add_row(*row)
-        return table
-
-    def keep(self, results: Path, commit: str, preface: str) -> None:
-        facts = {
-            "date": dt.datetime.now(dt.UTC).strftime("%Y-%m-%d"),
-            "commit": commit,
-            "cores": os.cpu_count(),
-            "load": self.load,
-            "kernel": platform.release(),
-            "python": platform.python_version(),
-        }
-        lines = [
-            "# What the loop takes, beside kopf",
-            "",
-            "Measured on {date} at commit `{commit}`: {cores} cores, load {load} before, Python {python}.".format(
-                **facts
-            ),
-            *preface.splitlines(),
-            "",
-            f"| {' | '.join(COLUMNS)} |",
-            f"|{'---|' * len(COLUMNS)}",
-            *(f"| {' | '.join(row)} |" for row in self.rows()),
-            "",
-        ]
-        results.mkdir(exist_ok=True)
-        (results / "loop.md").write_text("\n".join(lines))
-        found = {**facts, "figures": self.figures, "given_up": self.given_up}
-        (results / "loop.json").write_text(json.dumps(found, indent=2) + "\n")
