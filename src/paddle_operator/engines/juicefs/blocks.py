@@ -42,8 +42,12 @@ class Block(NamedTuple):
         return usual, f"chunks/{self.id % 256:02X}/{self.id // 1000 // 1000}/{self.name}"
 
     def is_whole(self, size: int) -> bool:
-        """Tell whether a file of this size can be the block: 1.x adds a checksum for each part of it."""
-        return size in {self.size, self.size + -(-self.size // CHECKSUMMED) * CHECKSUM}
+        return is_whole(self.size, size)
+
+
+def is_whole(block: int, file: int) -> bool:
+    """Tell by their sizes whether a file can be a block: 1.x adds a checksum for each part of it."""
+    return file in (block, block + -(-block // CHECKSUMMED) * CHECKSUM)
 
 
 class Pieces(NamedTuple):

@@ -16,6 +16,7 @@ from paddle_operator.engines.juicefs.blocks import (
     Slice,
     blocks_of,
     first_blocks,
+    is_whole,
     parse_pieces,
 )
 from paddle_operator.engines.juicefs.metadata import Metadata
@@ -171,7 +172,7 @@ class Search:
         place = f"/chunks/{thousands // 1000}/{thousands}/{id_}_0_{size}"
         for root in self._roots:
             try:
-                if os.lstat(root + place).st_size == size:
+                if is_whole(size, os.lstat(root + place).st_size):
                     return True
             except (FileNotFoundError, NotADirectoryError):
                 continue
