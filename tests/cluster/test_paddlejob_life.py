@@ -3,6 +3,7 @@
 import pytest
 
 from localkube.kubectl import Kubectl, Manifest
+from support import workloads
 from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
 
 WELL, BADLY = ("true",), ("sh", "-c", "exit 3")
@@ -97,6 +98,14 @@ def test_a_worker_that_has_ended_well_is_not_run_again(jobs: Jobs) -> None:
     jobs.until("Completed", "uneven")
     assert jobs.status("uneven")["worker"]["succeeded"] == 2
     assert "restarts" not in jobs.status("uneven")
+
+
+def test_a_worker_that_begins_when_another_has_ended_does_not_wait_for_it(jobs: Jobs) -> None:
+    late = workloads.container("sh", "-c", '[ "$(hostname)" = early-worker-0 ] || sleep 4', name="late")
+    template = {"spec": workloads.pod_spec("true", initContainers=[late])}
+    jobs.submit(paddle_job("early", worker={"replicas": 2, "template": template}))
+    jobs.until("Completed", "early")
+    assert "restarts" not in jobs.status("early")
 
 
 @pytest.mark.usefixtures("kinds_collected")

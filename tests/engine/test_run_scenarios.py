@@ -10,6 +10,7 @@ from cluster.test_paddlejob_chaos import test_a_killed_pod_comes_back_and_the_ot
 from cluster.test_paddlejob_life import (
     test_a_job_starts_anew_as_a_whole_and_not_too_often,
     test_a_live_job_is_suspended_scaled_and_changed,
+    test_a_worker_that_begins_when_another_has_ended_does_not_wait_for_it,
     test_a_worker_that_has_ended_well_is_not_run_again,
     test_deleted_at_any_moment_a_job_leaves_nothing,
     test_pods_stay_or_go_as_the_policy_says,
@@ -22,6 +23,7 @@ __all__ = [
     "test_a_job_starts_anew_as_a_whole_and_not_too_often",
     "test_a_killed_pod_comes_back_and_the_others_do_not_notice",
     "test_a_live_job_is_suspended_scaled_and_changed",
+    "test_a_worker_that_begins_when_another_has_ended_does_not_wait_for_it",
     "test_a_worker_that_has_ended_well_is_not_run_again",
     "test_deleted_at_any_moment_a_job_leaves_nothing",
     "test_pods_of_every_mode_find_each_other_at_every_kind_of_address",

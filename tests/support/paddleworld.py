@@ -201,6 +201,17 @@ class PaddleWorld:
     def address(self, name: str, address: str) -> None:
         self.pod(name)["status"] = {"phase": "Pending", "podIP": address}
 
+    def wait(self, name: str) -> None:
+        """Have it wait for its peers from now on."""
+        since = {"running": {"startedAt": self.now.strftime("%Y-%m-%dT%H:%M:%SZ")}}
+        waiting = [{"name": "coord-paddle", "state": since}]
+        self.pod(name)["status"] = {"phase": "Pending", "initContainerStatuses": waiting}
+
+    def sought(self, name: str) -> list[str]:
+        """Tell whom it waits for, besides itself."""
+        made = [found for found in self.pod(name)["spec"].get("initContainers", []) if found["name"] == "coord-paddle"]
+        return [word for found in made for word in found["args"] if not word.startswith("--")]
+
     def lose(self, name: str) -> None:
         del self.objects[Piece.POD, name]
 

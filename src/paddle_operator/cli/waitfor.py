@@ -4,15 +4,18 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import click
+
+from paddle_operator.desired.training import numbers
 
 PAUSE_SECONDS = 1.0
 TELL_EVERY_SECONDS = 30.0
 NUMBER = "{}"
 MOST_TOLD = 5
+MOST_REPLICAS = 1 << 20
 # Servers that are found and ready and do not listen where we think may do so elsewhere, so this is no error.
 LISTENING_SECONDS = 30.0
 CONNECT_SECONDS = 1.0
@@ -50,27 +53,34 @@ def waits(words: tuple[str, ...], own: str, own_addresses: frozenset[str]) -> It
     """Read NAME, NAME=COUNT for a name that must lead to COUNT addresses, and A-{}.B=COUNT for COUNT names."""
     if own:
         yield Wait(own, among=own_addresses)
-    for name, count in map(counted, words):
+    for name, which in map(counted, words):
         if NUMBER in name:
-            yield from (Wait(name.replace(NUMBER, str(number))) for number in range(count))
+            yield from (Wait(name.replace(NUMBER, str(number))) for number in which)
         else:
-            yield Wait(name, count)
+            yield Wait(name, len(which))
 
 
 def listeners(words: tuple[str, ...]) -> Iterator[tuple[str, int]]:
     """Read NAME:PORT, and A-{}.B:PORT=COUNT for COUNT names."""
-    for endpoint, count in map(counted, words):
+    for endpoint, which in map(counted, words):
         name, _, port = endpoint.rpartition(":")
         if not (port.isascii() and port.isdecimal()):
             raise click.BadParameter(f"{endpoint!r} has no port")
-        yield from ((name.replace(NUMBER, str(number)), int(port)) for number in range(count))
+        yield from ((name.replace(NUMBER, str(number)), int(port)) for number in which)
 
 
-def counted(word: str) -> tuple[str, int]:
+def counted(word: str) -> tuple[str, Sequence[int]]:
+    """Give the name, and its numbers: COUNT from 0 on, or those behind an @."""
+    name, is_listed, listed = word.partition("@")
+    if is_listed:
+        found = sorted(numbers.read(listed, MOST_REPLICAS))
+        if not found or numbers.written_short(found) != listed:
+            raise click.BadParameter(f"{word!r} does not end in numbers such as 0-3,7")
+        return name, found
     name, _, count = word.partition("=")
     if count and not (count.isascii() and count.isdecimal()):
         raise click.BadParameter(f"{word!r} does not end in a number")
-    return name, int(count or 1)
+    return name, range(int(count or 1))
 
 
 @dataclass(frozen=True)
@@ -133,7 +143,8 @@ def stop(number: int, _: object) -> None:
 def wait_for(timeout: float, own: str, names: tuple[str, ...]) -> None:
     """Wait until NAMES lead somewhere: NAME, NAME=COUNT for so many addresses, or A-{}.B=COUNT for so many names.
 
-    Those with a port, NAME:PORT or A-{}.B:PORT=COUNT, are then given half a minute to listen there.
+    A-{}.B@0-3,7 are the names with these numbers. Those with a port, NAME:PORT or A-{}.B:PORT=COUNT, are then given
+    half a minute to listen there.
     """
     signal.signal(signal.SIGTERM, stop)
     addresses = frozenset(filter(None, os.environ.get("POD_IPS", "").split(",")))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -49,6 +50,17 @@ def test_a_name_a_count_and_a_pattern_are_read() -> None:
         Wait("a-1.b"),
         Wait("single"),
     ]
+
+
+def test_names_with_certain_numbers_are_read() -> None:
+    assert list(waits(("a-{}.b@0,3-4",), "", frozenset())) == [Wait("a-0.b"), Wait("a-3.b"), Wait("a-4.b")]
+    assert list(listeners(("a-{}.b:80@1",))) == [("a-1.b", 80)]
+
+
+@pytest.mark.parametrize("word", ["a-{}.b@", "a-{}.b@x", "a-{}.b@3,1", "a-{}.b@1-", "a-{}.b@1=2"])
+def test_numbers_that_cannot_be_read_are_refused(word: str) -> None:
+    with pytest.raises(click.BadParameter, match="does not end in numbers"):
+        list(waits((word,), "", frozenset()))
 
 
 def test_it_ends_when_all_are_there_and_asks_only_for_those_that_are_missing() -> None:

@@ -4,7 +4,8 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import Intranet, PaddleJob
 from paddle_operator.desired.paddlejob.elastic import meets_in_etcd
 from paddle_operator.desired.paddlejob.network import Network, dns_name, ready_servers
-from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, pod_name, roles_of
+from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, members_of, pod_name, roles_of
+from paddle_operator.desired.training import numbers
 from paddle_operator.desired.training.observedpod import COORDINATOR
 
 # Nodes may be busy for hours; what a pod waits for is told in the job's conditions all the while.
@@ -23,13 +24,16 @@ UNPRIVILEGED = {
 }
 
 
-def coordinator(job: PaddleJob, member: Member, network: Network, image: str) -> Manifest | None:
+def coordinator(
+    job: PaddleJob, member: Member, network: Network, image: str, done: frozenset[str] = frozenset()
+) -> Manifest | None:
     """Give the init container; nothing for a pod that waits for nobody.
 
     With PodIP each waits at least for its own name: it leads to the pod only when all addresses are written down.
-    Whom the others find in etcd waits for it too, so that they find it.
+    Whom the others find in etcd waits for it too, so that they find it. Those who are done are not waited for: their
+    names lead nowhere any more.
     """
-    waited_for = _peers(job, member, network)
+    waited_for = _peers(job, member, network, done)
     if not image or not (waited_for or job.spec.intranet is Intranet.POD_IP or meets_in_etcd(job)):
         return None
     return {
@@ -44,7 +48,14 @@ def coordinator(job: PaddleJob, member: Member, network: Network, image: str) ->
     }
 
 
-def _peers(job: PaddleJob, member: Member, network: Network) -> list[str]:
+def waits_in_vain(job: PaddleJob, member: Member, network: Network, pod: Manifest, done: frozenset[str]) -> bool:
+    """Tell whether the pod was made to wait for somebody who has ended since, maybe before the pod could see it."""
+    made = pod["spec"].get("initContainers") or []
+    wanted = coordinator(job, member, network, COORDINATOR, done) or {}
+    return bool(done) and [found.get("args") for found in made if found["name"] == COORDINATOR] != [wanted.get("args")]
+
+
+def _peers(job: PaddleJob, member: Member, network: Network, done: frozenset[str]) -> list[str]:
     """Name whom the pod waits for: the addresses of all whom it will look for, and the parameter servers themselves.
 
     A pattern for each role and not a name for each pod: large jobs stay within what a pod's spec may hold.
@@ -56,16 +67,24 @@ def _peers(job: PaddleJob, member: Member, network: Network) -> list[str]:
         named = [role for role in named if role is RoleName.PS]
     if sum(roles[role].replicas for role in named) <= 1:
         named = [role for role in named if role is not member.role]
-    waits = [f"{_pattern(job, role)}={roles[role].replicas}" for role in named]
-    if member.role is not RoleName.PS and RoleName.PS in roles and not job.spec.with_gloo:
-        waits += _servers(job, roles[RoleName.PS].replicas, network)
+    going_on = {role: _going_on(job, role, done) for role in roles}
+    waits = [_all(job, role, going_on[role]) for role in named if going_on[role]]
+    if member.role is not RoleName.PS and going_on.get(RoleName.PS) and not job.spec.with_gloo:
+        waits += _servers(job, going_on[RoleName.PS], network)
     return waits
 
 
-def _servers(job: PaddleJob, count: int, network: Network) -> list[str]:
+def _going_on(job: PaddleJob, role: RoleName, done: frozenset[str]) -> list[int]:
+    return [member.index for member in members_of(job, role) if member.name not in done]
+
+
+def _servers(job: PaddleJob, numbered: list[int], network: Network) -> list[str]:
     """Wait until they are ready and listen. Not with Gloo: the first server then does so only when the workers came."""
-    return [f"{ready_servers(job)}={count}", f"{_pattern(job, RoleName.PS)}:{network.port}={count}"]
+    return [f"{ready_servers(job)}={len(numbered)}", _all(job, RoleName.PS, numbered, f":{network.port}")]
 
 
-def _pattern(job: PaddleJob, role: RoleName) -> str:
-    return dns_name(job, pod_name(job, role, "{}"))
+def _all(job: PaddleJob, role: RoleName, numbered: list[int], port: str = "") -> str:
+    """Name those with these numbers, in few words: mostly that are all."""
+    pattern = dns_name(job, pod_name(job, role, "{}")) + port
+    is_all = numbered[-1] == len(numbered) - 1
+    return f"{pattern}={len(numbered)}" if is_all else f"{pattern}@{numbers.written_short(numbered)}"

@@ -24,7 +24,9 @@ from paddle_operator.desired.training.mounting import supplied
 from paddle_operator.desired.training.template import template_of
 
 
-def pod(snapshot: Snapshot, member: Member, network: Network, edition: Edition) -> Manifest:
+def pod(
+    snapshot: Snapshot, member: Member, network: Network, edition: Edition, done: frozenset[str] = frozenset()
+) -> Manifest:
     job = snapshot.job
     template = template_of(roles_of(job.spec)[member.role]).meta
     metadata = owned(job, member.name, {**(template.labels or {}), **_labels(job, member)})
@@ -37,21 +39,21 @@ def pod(snapshot: Snapshot, member: Member, network: Network, edition: Edition) 
     }
     if template.finalizers:
         metadata["finalizers"] = template.finalizers
-    return {"metadata": metadata, "spec": _spec(snapshot, member, network)}
+    return {"metadata": metadata, "spec": _spec(snapshot, member, network, done)}
 
 
 def _labels(job: PaddleJob, member: Member) -> dict[str, str]:
     return {**job_labels(job), LABEL_RESOURCE_NAME: member.name, LABEL_RESOURCE_TYPE: member.role.value}
 
 
-def _spec(snapshot: Snapshot, member: Member, network: Network) -> Manifest:
+def _spec(snapshot: Snapshot, member: Member, network: Network, done: frozenset[str]) -> Manifest:
     job = snapshot.job
     spec: Manifest = copy.deepcopy(roles_of(job.spec)[member.role].template["spec"])
     spec["restartPolicy"] = _restart_policy(job, member, spec.get("restartPolicy"))
     spec = supplied(spec, snapshot.supply, member.index if member.role is RoleName.WORKER else None)
     first, *others = spec["containers"]
     spec["containers"] = [_training(job, member, network, first, snapshot.settings.etcd_server), *others]
-    if (waiting := coordinator(job, member, network, snapshot.settings.init_image)) is not None:
+    if (waiting := coordinator(job, member, network, snapshot.settings.init_image, done)) is not None:
         spec["initContainers"] = [*(spec.get("initContainers") or []), waiting]
     spec |= _place_in_network(job, member, spec) | gang.scheduling(snapshot)
     return spec

@@ -1,10 +1,12 @@
 """A job on its way: its data, its gang, its addresses, and the pods that it lacks."""
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import Intranet, PaddleJobPhase
+from paddle_operator.desired.paddlejob.coordination import waits_in_vain
 from paddle_operator.desired.paddlejob.data import wait_state
 from paddle_operator.desired.paddlejob.decision import Decision, withdrawn
 from paddle_operator.desired.paddlejob.environment import config_map
@@ -20,11 +22,14 @@ from paddle_operator.desired.paddlejob.state import State, state_of
 from paddle_operator.desired.paddlejob.view import View
 from paddle_operator.desired.telling import Refusal
 from paddle_operator.desired.training.decision import GANGS, Piece, pieces, stopped
+from paddle_operator.desired.training.observedpod import ObservedPod, waits_since
 from paddle_operator.desired.training.settings import Scheduling
 from paddle_operator.desired.training.supply import cache_object, claim, deadline, lack
 
 PORT_PAUSE_SECONDS = 15.0
 GANG_PAUSE_SECONDS = 15.0
+# Who has seen all of its peers waits no longer than this.
+MISLED_FOR = timedelta(seconds=10)
 
 
 def go_on(view: View) -> Decision:
@@ -139,11 +144,26 @@ def _with_pods(view: View, decision: Decision) -> Decision:
         return decision
     snapshot, fleet = view.snapshot, view.fleet
     failed, later = replaced(snapshot, fleet)
-    made = [pod(snapshot, member, view.network, view.edition) for member in fleet.missing]
+    made = [pod(snapshot, member, view.network, view.edition, fleet.done) for member in fleet.missing]
+    held_up = _held_up(view)
+    misled = [found for found, due in held_up if due <= snapshot.now]
     port = {"metadata": {"annotations": {names.ANNOTATION_HOST_PORT: str(view.network.port)}}}
     return replace(
         decision,
         change=port if lacks_record(snapshot.job) else {},
         create=(*decision.create, *pieces(Piece.POD, made)),
-        delete=(*decision.delete, *stopped((*fleet.surplus, *failed))),
-    ).looked_at_again(snapshot.now, None if later is None else snapshot.now + later)
+        delete=(*decision.delete, *stopped((*fleet.surplus, *failed, *misled))),
+    ).looked_at_again(snapshot.now, None if later is None else snapshot.now + later, *(due for _, due in held_up))
+
+
+def _held_up(view: View) -> list[tuple[ObservedPod, datetime]]:
+    """Give pods that wait for somebody who has ended, and when others shall be made in their place, which do not."""
+    job, fleet = view.snapshot.job, view.fleet
+    members = [(member, fleet.current[member.name]) for member in members_of(job) if member.name in fleet.current]
+    return [
+        (found, since + MISLED_FOR)
+        for member, found in members
+        if fleet.done
+        and (since := waits_since(found)) is not None
+        and waits_in_vain(job, member, view.network, found.manifest, fleet.done)
+    ]

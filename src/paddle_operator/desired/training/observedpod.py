@@ -117,6 +117,14 @@ def _containers(pod: ObservedPod) -> list[Manifest]:
     return [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
 
 
+def waits_since(pod: ObservedPod) -> datetime | None:
+    """Give the time since which it waits for its peers; None if it does not."""
+    told = (pod.manifest.get("status") or {}).get("initContainerStatuses") or []
+    begun = next((found for found in told if found.get("name") == COORDINATOR and _runs(found)), None)
+    since = None if begun is None else begun["state"]["running"].get("startedAt")
+    return None if since is None else msgspec.convert(since, datetime)
+
+
 def ended_at(pod: ObservedPod) -> datetime | None:
     """Give the time at which its last container ended, as far as its node told."""
     told = [_ended(container).get("finishedAt") for container in _containers(pod)]

@@ -60,6 +60,50 @@ def test_a_worker_that_ended_well_is_not_run_again_though_its_pod_is_lost() -> N
     assert world.settle().status.phase == "Completed"
 
 
+def test_nobody_waits_for_a_worker_that_has_ended() -> None:
+    world = running(paddle_job(worker=role(4)))
+    assert world.sought("demo-worker-3") == ["demo-worker-{}.demo=4"]
+    world.succeed("demo-worker-0", "demo-worker-2")
+    world.settle()
+    world.lose("demo-worker-3")
+    world.settle()
+    assert world.sought("demo-worker-3") == ["demo-worker-{}.demo@1,3"]
+
+
+def test_a_pod_that_waits_for_one_that_has_ended_gives_way_to_one_that_does_not() -> None:
+    world = PaddleWorld(paddle_job(worker=role(2))).settle()
+    world.run("demo-worker-0")
+    world.wait("demo-worker-1")
+    first = world.pod("demo-worker-1")["metadata"]["uid"]
+    world.succeed("demo-worker-0")
+    world.settle()
+    assert world.pod("demo-worker-1")["metadata"]["uid"] == first, "it may have seen the other, and be about to start"
+    assert world.step().look_again == 10
+    world.later(10)
+    world.settle()
+    assert world.pod("demo-worker-1")["metadata"]["uid"] != first
+    assert world.sought("demo-worker-1") == ["demo-worker-{}.demo@1"]
+    world.wait("demo-worker-1")
+    second = world.pod("demo-worker-1")["metadata"]["uid"]
+    world.later(3600)
+    world.settle()
+    assert (world.pod("demo-worker-1")["metadata"]["uid"], world.status.restarts) == (second, 0)
+
+
+def test_servers_that_have_ended_are_neither_counted_nor_expected_to_listen() -> None:
+    world = running(paddle_job(ps=role(3), worker=role(1)))
+    world.succeed("demo-ps-1")
+    world.settle()
+    world.lose("demo-worker-0")
+    world.settle()
+    assert world.sought("demo-worker-0") == [
+        "demo-ps-{}.demo@0,2",
+        "demo-worker-{}.demo=1",
+        "demo-ps-ready=2",
+        "demo-ps-{}.demo:36000@0,2",
+    ]
+
+
 @pytest.mark.parametrize("intranet", ["", "PodIP", "Service", "Host"])
 def test_others_are_not_disturbed_when_a_pod_that_ended_well_is_lost(intranet: str) -> None:
     world = running(intranet=intranet)
