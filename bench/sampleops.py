@@ -1,6 +1,7 @@
 """Warm-up and sync by a runtime server, with proof, against the bare commands of JuiceFS, in turns in one run."""
 
 import argparse
+import contextlib
 import json
 import os
 import secrets
@@ -8,7 +9,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,34 +17,38 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import figures
 from support import juicefs
-from support.enginebox import AREA, Box, Volume, made_box
+from support.enginebox import AREA, Box, Bucket, Volume, made_box
 from support.runtimeprogram import FINAL, RuntimeProgram
 
 COMMAND = ".venv/bin/python bench/sampleops.py"
 COLUMNS = ("operation", "runtime server", "bare `juicefs`", "rounds", "ratio", "measured")
 PREFACE = f"""\
-`{COMMAND} --keep` writes this file; with `sync` or `warmup`, that row alone is measured anew.
+`{COMMAND} --keep` writes this file; with the name of an operation, its row alone is measured anew.
 
-{{files:,}} files of {{size:,}} bytes; metadata in Redis, objects in a directory in memory, which is the quickest store
-there is. The runtime server and the bare command took turns; the order changed every round. Medians, and the median of
-the rounds' ratios.
+{{files:,}} files of {{size:,}} bytes; metadata in Redis. `warmup-s3`: objects behind an S3 endpoint on this machine,
+JuiceFS' gateway. The others: objects in a directory in memory, the quickest store there is, so that what is measured is
+the processors' work alone. The runtime server and the bare command took turns; the order changed every round. Medians,
+and the median of the rounds' ratios.
 """
 SOURCE, METADATA = AREA / "source", AREA / "metaurl"
-OPERATIONS = ("sync", "warmup")
+OPERATIONS = ("sync", "warmup", "warmup-s3")
 PER_DIRECTORY = 1000
+COPIES = 8
 PAUSE = 0.005
 LONGEST_SILENCE = 5.0
 LONGEST = 600.0
 Run = Callable[[str], float]
+Store = dict[str, str]
 
 
 class Stage:
     """A volume with its metadata in Redis, a source directory, and a runtime server that may read it."""
 
-    def __init__(self, box: Box, redis: juicefs.Redis, files: int, size: int) -> None:
+    def __init__(
+        self, box: Box, redis: juicefs.Redis, files: int, size: int, store: dict[str, str] | None = None
+    ) -> None:
         self.box, self.files = box, files
-        room = files * size * 4 >> 20
-        self.volume = Volume(box, meta=redis.address(0), **{"cache-size": str(room)})
+        self.volume = Volume(box, meta=redis.address(0), store=store, cache_mib=files * size * 4 >> 20)
         box.inside(METADATA).write_text(redis.address(0))
         options = (f"--source-dirs={SOURCE}", f"--metadata-file={METADATA}", "--log-level=info")
         self.server = RuntimeProgram(box, self.volume, *options)
@@ -75,6 +80,15 @@ class Stage:
         started = time.perf_counter()
         self.box.run("setsid", "--wait", "juicefs", "--no-agent", *argv, patience=LONGEST)
         return time.perf_counter() - started
+
+    def fill(self) -> None:
+        """Have all files in the volume, the quickest way."""
+        self.box.inside(self.volume.mount / "train").mkdir()
+        copy = ("cp", "-r", f"{SOURCE}/NAME", f"{self.volume.mount}/train/")
+        names = "\n".join(sorted(path.name for path in self.box.inside(SOURCE).iterdir()))
+        self.box.inside(AREA / "names").write_text(names)
+        at_once = ("xargs", f"--arg-file={AREA / 'names'}", f"--max-procs={COPIES}", "-I", "NAME")
+        self.box.run(*at_once, *copy, patience=LONGEST)
 
     def emptied(self) -> None:
         self.volume.empty()
@@ -113,20 +127,35 @@ def in_turns(rounds: int, before: Callable[[], None], contestants: dict[str, Run
 
 def measured(operations: Sequence[str], rounds: int, files: int, size: int) -> dict[str, dict[str, list[float]]]:
     taken = {}
-    with tempfile.TemporaryDirectory() as scratch, juicefs.redis(Path(scratch) / "redis", "hush") as redis:
-        box_directory = Path(scratch) / "box"
-        box_directory.mkdir()
-        with made_box(box_directory) as box:
+    if "sync" in operations or "warmup" in operations:
+        with boxed() as (box, redis):
             stage = Stage(box, redis, files, size)
             if "sync" in operations:
                 syncs = {"juicefs sync": stage.bare_sync, "sync": stage.our_sync}
                 taken["sync"] = in_turns(rounds, stage.emptied, syncs)
             else:
-                stage.bare_sync("")
+                stage.fill()
             if "warmup" in operations:
-                warmups = {"juicefs warmup": stage.bare_warmup, "warmup": stage.our_warmup}
-                taken["warmup"] = in_turns(rounds, stage.cold, warmups)
+                taken["warmup"] = in_turns(rounds, stage.cold, warmups(stage, "warmup"))
+    if "warmup-s3" in operations:
+        with boxed() as (box, redis):
+            stage = Stage(box, redis, files, size, Bucket(box, "bench", "of-nobody", redis.address(1)).store)
+            stage.fill()
+            taken["warmup-s3"] = in_turns(rounds, stage.cold, warmups(stage, "warmup-s3"))
     return taken
+
+
+@contextlib.contextmanager
+def boxed() -> Iterator[tuple[Box, juicefs.Redis]]:
+    with tempfile.TemporaryDirectory() as scratch, juicefs.redis(Path(scratch) / "redis", "hush") as redis:
+        directory = Path(scratch) / "box"
+        directory.mkdir()
+        with made_box(directory) as box:
+            yield box, redis
+
+
+def warmups(stage: Stage, name: str) -> dict[str, Run]:
+    return {f"juicefs {name}": stage.bare_warmup, name: stage.our_warmup}
 
 
 def ratio(ours: Sequence[float], bare: Sequence[float]) -> float:
@@ -136,7 +165,7 @@ def ratio(ours: Sequence[float], bare: Sequence[float]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("operations", nargs="*", default=OPERATIONS, help="sync, warmup, or both")
+    parser.add_argument("operations", nargs="*", default=OPERATIONS, choices=OPERATIONS, help="all unless named")
     parser.add_argument("--files", type=int, default=20_000)
     parser.add_argument("--size", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)

@@ -98,7 +98,7 @@ def test_what_is_reported_missing_is_what_was_harmed(request: pytest.FixtureRequ
 
 
 def test_a_cache_without_room_fails_the_warmup(box: Box) -> None:
-    volume = Volume(box, "small", **{"cache-size": "1"})
+    volume = Volume(box, "small", cache_mib=1)
     server = RuntimeProgram(box, volume)
     server.start()
     for number in range(4):

@@ -120,16 +120,26 @@ def made_box(directory: Path) -> Iterator[Box]:
 class Volume:
     """A JuiceFS volume in a box, mounted, with its bucket and its cache as directories."""
 
-    def __init__(self, box: Box, name: str = "demo", meta: str = "", **mount_options: str) -> None:
+    def __init__(
+        self,
+        box: Box,
+        name: str = "demo",
+        meta: str = "",
+        store: Mapping[str, str] | None = None,
+        cache_mib: int | None = None,
+    ) -> None:
         self.box, self.name = box, name
         self.version = flags.parse_version(box.run(*flags.VERSION))
         self.place = AREA / name
         self.mount, self.bucket, self.cache = (self.place / part for part in ("mount", "bucket", "cache"))
         for path in (self.mount, self.bucket, self.cache):
             box.inside(path).mkdir(parents=True)
-        self._options = {"cache-dir": str(self.cache), "metrics": "127.0.0.1:0", **mount_options}
+        self._options = {"cache-dir": str(self.cache), "metrics": "127.0.0.1:0"}
+        if cache_mib is not None:
+            self._options["cache-size"] = str(cache_mib)
         meta = meta or f"sqlite3://{self.place}/meta.db"
-        self._described = read_volume({"name": name, "storage": "file", "bucket": f"{self.bucket}/", "metaurl": meta})
+        kept = store or {"storage": "file", "bucket": f"{self.bucket}/"}
+        self._described = read_volume({"name": name, "metaurl": meta, **kept})
         made = flags.format_volume(self.version, self._described)
         box.run(*made.argv, environment=made.secrets)
         self.begin()
@@ -183,18 +193,17 @@ class Volume:
 class Bucket:
     """An S3 endpoint in a box: JuiceFS' own gateway, over a volume that nobody mounts."""
 
-    def __init__(self, box: Box, access_key: str, secret_key: str) -> None:
+    def __init__(self, box: Box, access_key: str, secret_key: str, meta: str = "") -> None:
         self.box = box
         self.port = free_port()
         self.keys = {"MINIO_ACCESS_KEY": access_key, "MINIO_SECRET_KEY": secret_key, "MINIO_REGION": "us-east-1"}
         place = AREA / "store"
         box.inside(place).mkdir()
-        meta = f"sqlite3://{place}/meta.db"
+        meta = meta or f"sqlite3://{place}/meta.db"
         box.run("juicefs", "format", "--storage=file", f"--bucket={place}/", meta, "store")
         root = {"MINIO_ROOT_USER": access_key, "MINIO_ROOT_PASSWORD": secret_key}
-        box.start(
-            "gateway", "juicefs", "gateway", "--no-usage-report", meta, f"127.0.0.1:{self.port}", environment=root
-        )
+        argv = ("juicefs", "gateway", "--no-usage-report", "--cache-size=0", meta, f"127.0.0.1:{self.port}")
+        box.start("gateway", *argv, environment=root)
         wait_until(self._answers, PATIENCE, f"there is no gateway: {box.log('gateway')}")
 
     def _answers(self) -> bool:
@@ -207,6 +216,12 @@ class Bucket:
     @property
     def uri(self) -> str:
         return f"minio://127.0.0.1:{self.port}/store"
+
+    @property
+    def store(self) -> dict[str, str]:
+        """Describe it as a place where a volume may keep its objects."""
+        keys = {"access-key": self.keys["MINIO_ACCESS_KEY"], "secret-key": self.keys["MINIO_SECRET_KEY"]}
+        return {"storage": "minio", "bucket": f"http://127.0.0.1:{self.port}/store", **keys}
 
     def fill(self, files: Mapping[str, bytes]) -> None:
         source = self.box.inside(AREA / "filling")
