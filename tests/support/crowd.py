@@ -3,7 +3,7 @@
 import asyncio
 import random
 
-from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
+from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of, version_of
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.manager import Manager
 from paddle_operator.controllers import cachebackend, trainingjob
@@ -88,6 +88,16 @@ def rests(manager: Manager) -> bool:
     queues = [loop.queue for loop in manager.loops]
     busy = any(queue._waiting or queue._again or queue._in_work for queue in queues)
     return not busy and all(timer.when() > soon for queue in queues for timer in queue._timers.values())
+
+
+def has_heard(manager: Manager, api: Api) -> bool:
+    """Tell whether the manager knows all of it as it is: on a busy machine it is told later than we."""
+    stores = {kind.plural: store for kind, store in manager.caches.stores.items()}
+    return all(
+        {uid_of(found): version_of(found) for found in stores[plural]}
+        == {uid_of(found): version_of(found) for found in api.all(plural)}
+        for plural in ("cachebackends", "tfjobs", "pods", "persistentvolumeclaims")
+    )
 
 
 def look_again(manager: Manager, api: Api) -> None:
