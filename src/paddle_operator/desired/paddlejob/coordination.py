@@ -1,10 +1,12 @@
 """The init container that lets a pod train only when those that it needs are there."""
 
+from collections.abc import Sequence
+
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import Intranet, PaddleJob
 from paddle_operator.desired.paddlejob.elastic import meets_in_etcd
 from paddle_operator.desired.paddlejob.network import Network, dns_name, ready_servers
-from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, members_of, pod_name, roles_of
+from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, pod_name, roles_of
 from paddle_operator.desired.training import numbers
 from paddle_operator.desired.training.observedpod import COORDINATOR
 
@@ -67,24 +69,26 @@ def _peers(job: PaddleJob, member: Member, network: Network, done: frozenset[str
         named = [role for role in named if role is RoleName.PS]
     if sum(roles[role].replicas for role in named) <= 1:
         named = [role for role in named if role is not member.role]
-    going_on = {role: _going_on(job, role, done) for role in roles}
+    going_on = {role: _going_on(job, role, spec.replicas, done) for role, spec in roles.items()}
     waits = [_all(job, role, going_on[role]) for role in named if going_on[role]]
     if member.role is not RoleName.PS and going_on.get(RoleName.PS) and not job.spec.with_gloo:
         waits += _servers(job, going_on[RoleName.PS], network)
     return waits
 
 
-def _going_on(job: PaddleJob, role: RoleName, done: frozenset[str]) -> list[int]:
-    return [member.index for member in members_of(job, role) if member.name not in done]
+def _going_on(job: PaddleJob, role: RoleName, replicas: int, done: frozenset[str]) -> Sequence[int]:
+    """Give the numbers of those who are not done; as a rule nobody is, and there may be many."""
+    all_of_them = range(replicas)
+    return [number for number in all_of_them if pod_name(job, role, number) not in done] if done else all_of_them
 
 
-def _servers(job: PaddleJob, numbered: list[int], network: Network) -> list[str]:
+def _servers(job: PaddleJob, numbered: Sequence[int], network: Network) -> list[str]:
     """Wait until they are ready and listen. Not with Gloo: the first server then does so only when the workers came."""
     return [f"{ready_servers(job)}={len(numbered)}", _all(job, RoleName.PS, numbered, f":{network.port}")]
 
 
-def _all(job: PaddleJob, role: RoleName, numbered: list[int], port: str = "") -> str:
-    """Name those with these numbers, in few words: mostly that are all."""
+def _all(job: PaddleJob, role: RoleName, numbered: Sequence[int], port: str = "") -> str:
+    """Name those with these numbers, in few words: mostly these are all."""
     pattern = dns_name(job, pod_name(job, role, "{}")) + port
     is_all = numbered[-1] == len(numbered) - 1
     return f"{pattern}={len(numbered)}" if is_all else f"{pattern}@{numbers.written_short(numbered)}"
