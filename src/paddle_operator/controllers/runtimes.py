@@ -19,7 +19,8 @@ from paddle_operator.kube.backoff import Backoff
 from paddle_operator.kube.watch import Lines
 
 log = logging.getLogger(__name__)
-BACKOFF = Backoff(first=0.5, longest=15.0)
+# A server that starts is asked for before it listens: what it has to say must not wait long for the next time.
+BACKOFF = Backoff(first=0.5, longest=3.0)
 # Figures change all the time; that an operation began or ended is news.
 CALM = 5.0
 # For each server: a set of a thousand has a large status, and always news.
