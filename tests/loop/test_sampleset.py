@@ -241,9 +241,11 @@ async def test_a_server_that_does_not_answer_is_not_told_as_ready_whatever_its_p
         await cluster.runtime(1).stop()
         await eventually(stands(api, "PartialReady"))
         assert why(api).startswith("RuntimeUnreachable: imagenet-runtime-1: ")
-        assert status(api)["runtimeStatus"]["runtimeReady"] == "2/2"
+        assert status(api)["runtimeStatus"]["runtimeReady"] == "1/2"
+        assert [node.get("ready", False) for node in status(api)["nodes"]] == [True, False]
         await cluster.runtime(1).start()
         await eventually(stands(api, "Ready"))
+        assert status(api)["runtimeStatus"]["runtimeReady"] == "2/2"
 
 
 async def test_a_cache_that_a_node_lost_is_warmed_up_again_and_not_told_as_warm_before(

@@ -143,7 +143,7 @@ class CacheStatus(Record, frozen=True):
 class RuntimeStatus(Record, frozen=True):
     """How many of the servers next to the data are ready."""
 
-    runtime_ready: Annotated[str, doc("Ready servers of all, such as 1/2.")] = ""
+    runtime_ready: Annotated[str, doc("Ready servers of all, such as 1/2; one that does not answer is not ready.")] = ""
     spec_replicas: Annotated[int, doc("Servers that are wanted.")] = 0
     ready_replicas: Annotated[int, doc("Servers that are ready.")] = 0
 
@@ -161,7 +161,7 @@ class NodeStatus(Record, frozen=True):
     partition: Annotated[int, doc("The partition's number, from 0 on.")]
     node: Annotated[str, doc("The node's name.")] = ""
     pod: Annotated[str, doc("The pod of the server.")] = ""
-    ready: Annotated[bool, doc("Whether the server is ready.")] = False
+    ready: Annotated[bool, doc("Whether the server is ready, and answers.")] = False
     warmed_for: Annotated[
         int, doc("For how many partitions its share was last brought into its cache; another number needs another.")
     ] = 0

@@ -36,7 +36,7 @@ def _node(snapshot: Snapshot, runtime: Runtime, known: NodeStatus | None, missin
         partition=runtime.partition,
         node=runtime.node,
         pod=runtime.name,
-        ready=runtime.ready,
+        ready=runtime.serves,
         warmed_for=past.warmed_for if missing is None else snapshot.partitions,
         missing_files=past.missing_files if missing is None else missing,
         cached_bytes=word.cached_bytes if word else past.cached_bytes,

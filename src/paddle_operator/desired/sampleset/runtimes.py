@@ -85,6 +85,11 @@ class Runtime:
         return self.pod.node
 
     @property
+    def serves(self) -> bool:
+        """Tell whether it does its work: a dead node's pods are ready until somebody notices."""
+        return self.ready and not self.trouble
+
+    @property
     def listens(self) -> bool:
         """Tell whether it takes orders now."""
         return self.ready and self.word is not None and self.word.mounted

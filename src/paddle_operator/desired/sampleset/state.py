@@ -31,9 +31,14 @@ class View:
     warming: Warming
 
     @property
-    def ready(self) -> int:
-        """Count the servers that are."""
+    def started(self) -> int:
+        """Count the servers whose pods are ready."""
         return sum(found.ready for found in self.snapshot.wanted)
+
+    @property
+    def serving(self) -> int:
+        """Count the servers that are ready indeed."""
+        return sum(found.serves for found in self.snapshot.wanted)
 
 
 def view_of(snapshot: Snapshot) -> View:
@@ -55,7 +60,7 @@ def _first_lack(view: View) -> State:
         if view.lack:
             return State(SampleSetPhase.NONE, names.REASON_SECRET_NOT_EXIST, view.lack)
         return State(SampleSetPhase.NONE, view.binding.reason, view.binding.message)
-    if view.ready == 0:
+    if view.started == 0:
         return State(SampleSetPhase.BOUND, names.REASON_STARTING, _servers(view))
     if not view.sync.done:
         told = view.sync.condition
@@ -66,10 +71,9 @@ def _first_lack(view: View) -> State:
 
 
 def _last_lack(view: View) -> State:
-    if view.ready < view.snapshot.partitions:
+    if view.started < view.snapshot.partitions:
         return State(SampleSetPhase.PARTIAL_READY, names.REASON_STARTING, _servers(view))
     if silent := [f"{found.name}: {found.trouble}" for found in view.snapshot.wanted if found.trouble]:
-        # A dead node's pods are ready until somebody notices; what nobody can ask is not claimed.
         return State(SampleSetPhase.PARTIAL_READY, names.REASON_UNREACHABLE, silent[0])
     if len(view.warming.warm) < view.snapshot.partitions:
         told = view.warming.condition
@@ -83,4 +87,4 @@ def _servers(view: View) -> str:
     """Quote the first server of which anybody says why it is not ready."""
     told = ((found.name, found.why_not) for found in view.snapshot.wanted if not found.ready)
     why = next((f"; {name}: {words}" for name, words in told if words), "")
-    return f"{view.ready} of {view.snapshot.partitions} runtime servers are ready{why}"
+    return f"{view.serving} of {view.snapshot.partitions} runtime servers are ready{why}"

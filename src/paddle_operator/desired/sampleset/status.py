@@ -60,11 +60,11 @@ def _runtime_status(view: View) -> RuntimeStatus | None:
     if view.snapshot.stateful_set is None:
         return view.snapshot.before.runtime_status
     partitions = view.snapshot.partitions
-    return RuntimeStatus(f"{view.ready}/{partitions}", partitions, view.ready)
+    return RuntimeStatus(f"{view.serving}/{partitions}", partitions, view.serving)
 
 
 def _jobs_name(view: View) -> JobsName | None:
     before = view.snapshot.before.jobs_name or JobsName()
     sync = ",".join(found.id for found in view.sync.tries) or before.sync_job_name
-    warmup = job_name(view.snapshot) if view.sync.done and view.ready else before.warmup_job_name
+    warmup = job_name(view.snapshot) if view.sync.done and view.started else before.warmup_job_name
     return JobsName(sync, warmup) if sync or warmup else None
