@@ -54,7 +54,10 @@ class OneMachine:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "PYTHONPATH": str(SOURCE), "PADDLE_OPERATOR_STATE": str(self.state)}
+        """Have containers find Python itself, not a machine's wrapper that adds variables of its own."""
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        own = {"PATH": path, "PYTHONPATH": str(SOURCE), "PADDLE_OPERATOR_STATE": str(self.state)}
+        return {**os.environ, **own}
 
     def file(self, name: str, *manifests: Manifest) -> Path:
         file = self.root / f"{name}.yaml"
