@@ -88,7 +88,8 @@ class Jobs:
             wait_until(condition, timeout, otherwise)
         except LocalkubeError as error:
             told = {name: (phase, self.why(name), self.why(name, "Stalled")) for name, phase in self.phases().items()}
-            raise AssertionError(f"{error}: {told}") from error
+            pods = {name: pod.get("status") for name, pod in self.pods().items()}
+            raise AssertionError(f"{error}: {told}; pods: {pods}") from error
 
     def versions(self) -> dict[str, str]:
         """Give the version of each job and of all that was made for them."""

@@ -45,6 +45,7 @@ class ContainerLife:
     inside: Inside | None = None
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     _process: Process | None = None
+    _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self) -> int:
@@ -62,16 +63,18 @@ class ContainerLife:
             self.state.restarts += 1
 
     async def stop(self, grace: float) -> None:
-        """Ask it to end, and after a while make it."""
+        """Ask it to end, and after a while make it; one that is being started is there in a moment."""
         self._stop.set()
-        if self._process is None:
+        async with self._starting:
+            process = self._process
+        if process is None:
             return
-        self._process.stop()
+        process.stop()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace):
-                await self._process.wait()
-        self._process.kill()
-        await self._process.wait()
+                await process.wait()
+        process.kill()
+        await process.wait()
 
     def _is_over(self, code: int) -> bool:
         return self.policy == "Never" or (self.policy == "OnFailure" and code == 0)
@@ -79,25 +82,32 @@ class ContainerLife:
     async def _once(self) -> int:
         spec = await self._specified()
         began = datetime.now(UTC)
-        if spec is None or self._stop.is_set():
-            return await self._ended(began, 0 if self._stop.is_set() else CANNOT_START, "")
         place = self.log(self.state.restarts)
         try:
-            self._process = await containers.start(spec, place)
+            process = await self._started(spec, place)
         except StartError as error:
             log.warning("not started container=%s: %s", self.state.name, error)
             place.parent.mkdir(parents=True, exist_ok=True)
             with place.open("a") as file:
                 file.write(f"{error}\n")
             return await self._ended(began, CANNOT_START + 1, str(error), reason="StartError")
-        self.inside = Inside(commands.process_inside(self._process.number), dict(spec.environment), spec.directory)
-        self.state.identity = f"process://{self._process.number}"
+        if spec is None or process is None:
+            return await self._ended(began, 0, "")
+        self.inside = Inside(commands.process_inside(process.number), dict(spec.environment), spec.directory)
+        self.state.identity = f"process://{process.number}"
         self.state.state = podstatus.running(began)
         if "startupProbe" not in self.container:
             self._note_start()
         await self.changed()
-        code = await self._watched(self._process, self.inside, place)
+        code = await self._watched(process, self.inside, place)
         return await self._ended(began, code, "")
+
+    async def _started(self, spec: Spec | None, place: Path) -> Process | None:
+        """Start it, unless it is to end already."""
+        async with self._starting:
+            if spec is not None and not self._stop.is_set():
+                self._process = await containers.start(spec, place)
+            return self._process
 
     def _note_start(self) -> None:
         self.state.started, self.state.ready = True, "readinessProbe" not in self.container
