@@ -7,7 +7,8 @@ IMAGE_PYTHONS := 3.11 3.12 3.13
 MANIFESTS := deploy/v1/crd.yaml deploy/v1beta1/crd.yaml deploy/v1/operator.yaml deploy/extensions/controllers.yaml \
 	deploy/chart/templates/operator.yaml deploy/chart/templates/extensions.yaml
 # Those that share a cluster go one after the other; all others on every core, a file in one process.
-PARALLEL := --numprocesses auto --dist loadfile
+# Tests wait a third of their time: one more than there are processors keeps these busy.
+PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --dist loadfile
 
 # The tests start Python many hundred times, which must not compile everything anew each time.
 export PYTHONDONTWRITEBYTECODE =

@@ -7,7 +7,7 @@ import pytest
 from paddle_operator.api import crd
 from paddle_operator.kube.client import Client
 from support import embeddedapi, fluid
-from support.crowd import Crowd, controllers, has_heard, look_again, rests
+from support.crowd import Crowd, controllers, has_looked, look_again, rests
 from support.eventually import eventually
 from support.managing import managed, passes
 
@@ -28,7 +28,7 @@ async def test_no_use_is_counted_wrong_whatever_jobs_do_and_whenever_managers_di
                     crowd.act()
                     await asyncio.sleep(0.01)
         async with managed(client, controllers(), SETTINGS) as manager:
-            await eventually(lambda: crowd.is_right and has_heard(manager, api) and rests(manager))
+            await eventually(lambda: crowd.is_right and has_looked(manager, api) and rests(manager))
             before, passed = len(api.writes), passes(manager, "tfjob")
             look_again(manager, api)
             await eventually(lambda: passes(manager, "tfjob") > passed and rests(manager))

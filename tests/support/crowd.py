@@ -10,6 +10,7 @@ from paddle_operator.controllers import cachebackend, trainingjob
 from support.caches import cache_backend
 from support.embeddedapi import Api
 from support.kubelet import Kubelet
+from support.managing import passes
 from support.trainingworld import replicas, tf_job
 
 SOON = 2.0
@@ -90,10 +91,12 @@ def rests(manager: Manager) -> bool:
     return not busy and all(timer.when() > soon for queue in queues for timer in queue._timers.values())
 
 
-def has_heard(manager: Manager, api: Api) -> bool:
-    """Tell whether the manager knows all of it as it is: on a busy machine it is told later than we."""
+def has_looked(manager: Manager, api: Api) -> bool:
+    """Tell whether the manager knows all of it as it is, and looked at each: one that has just begun rests, too."""
     stores = {kind.plural: store for kind, store in manager.caches.stores.items()}
-    return all(
+    kinds = {"cachebackend": "cachebackends", "tfjob": "tfjobs"}
+    looked = all(passes(manager, controller) >= len(api.all(plural)) for controller, plural in kinds.items())
+    return looked and all(
         {uid_of(found): version_of(found) for found in stores[plural]}
         == {uid_of(found): version_of(found) for found in api.all(plural)}
         for plural in ("cachebackends", "tfjobs", "pods", "persistentvolumeclaims")
