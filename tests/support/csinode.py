@@ -151,7 +151,7 @@ class Node:
     def publish(
         self, pod: str, volume: str, secret: dict[str, str], *, readonly: bool = False, options: str = ""
     ) -> Path:
-        """Do as the kubelet does: write down what is mounted where, then ask for it."""
+        """Do as the kubelet does: write down what is mounted where, then ask; the machine's own cache is not used."""
         target = self.target(pod, volume)
         target.parent.mkdir(parents=True, exist_ok=True)
         written = {"driverName": CSI_DRIVER, "volumeHandle": volume, "specVolID": volume}
@@ -163,7 +163,7 @@ class Node:
             volume_capability=VolumeCapability(MountVolume("juicefs"), Mode(MANY_WRITERS)),
             readonly=readonly,
             secrets=secret,
-            volume_context={"mountOptions": options},
+            volume_context={"mountOptions": options or f"cache-dir={self.root}/cache"},
         )
         self.call("csi.v1.Node/NodePublishVolume", request, Empty)
         return target
