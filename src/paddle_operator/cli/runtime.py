@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from paddle_operator.cli.manager import words
+from paddle_operator.control.manager import collect_rarely
 from paddle_operator.desired.sampleset.servers import PORT
 from paddle_operator.engines.juicefs import command, confinement, flags
 from paddle_operator.engines.juicefs.fetching import Place
@@ -62,6 +63,7 @@ def runtime_server(  # noqa: PLR0913 one parameter for each option
         caches = tuple(path.absolute() for path in cache_dirs)
         place = Place(mount_path.absolute(), caches, spool / "scratch", metadata_file)
         sources = tuple(path.resolve() for path in source_dirs)
+        collect_rarely()
         asyncio.run(run(Settings(token_file, spool, port, host), place, sources))
     except* (FlagError, SpoolError, OSError) as group:
         failed = "; ".join(words(group))

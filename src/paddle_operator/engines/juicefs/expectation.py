@@ -1,6 +1,7 @@
 """What must be in the cache after a warm-up: the pieces of each file, kept on disk, and looked for at the end."""
 
 import contextlib
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from paddle_operator.engines.juicefs.places import Found
 from paddle_operator.engines.operations import MOST_NAMED
 
 LENGTH_BYTES = 4
+# Records are written down and read so many at once.
+FRAME = 1000
 ASKED_AGAIN = 3
 
 
@@ -80,17 +83,18 @@ def inode_of(mount: Path, file: Found) -> int | None:
 
 
 def append(file: Path, records: Iterable[Expected]) -> None:
+    left = iter(records)
     with file.open("ab") as output:
-        for record in records:
-            packed = msgspec.msgpack.encode(record)
+        while frame := list(itertools.islice(left, FRAME)):
+            packed = msgspec.msgpack.encode(frame)
             output.write(len(packed).to_bytes(LENGTH_BYTES, "big") + packed)
 
 
 def read(file: Path) -> Iterator[Expected]:
-    decoder = msgspec.msgpack.Decoder(Expected)
+    decoder = msgspec.msgpack.Decoder(list[Expected])
     with file.open("rb") as source:
         while length := source.read(LENGTH_BYTES):
-            yield decoder.decode(source.read(int.from_bytes(length, "big")))
+            yield from decoder.decode(source.read(int.from_bytes(length, "big")))
 
 
 def renew(mount: Path, expected: Path, missing: Path) -> None:

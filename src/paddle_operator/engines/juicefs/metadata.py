@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -79,15 +79,19 @@ def visible(chunk: Reply) -> list[Slice]:
         writes = [WRITE.unpack(write) for write in chunk]  # type: ignore[arg-type,union-attr]  # or TypeError
     except (TypeError, struct.error) as error:
         raise RedisError("this is not how JuiceFS writes down the pieces of a file") from error
-    extents: list[Extent] = []
-    for start, *stored in writes:
-        piece = Slice(*stored)
-        if extents:
-            extents = [left for extent in extents for left in uncovered(extent, start, start + piece.length)]
-        extents.append((start, piece))
+    extents: list[Extent] = [(write[0], Slice._make(write[1:])) for write in writes]
     if len(extents) > 1:
-        extents.sort()
+        extents = sorted(uppermost(extents))
     return [piece for _, piece in extents if piece.id]
+
+
+def uppermost(writes: Iterable[Extent]) -> list[Extent]:
+    """Give what no later write covers."""
+    extents: list[Extent] = []
+    for start, piece in writes:
+        extents = [left for extent in extents for left in uncovered(extent, start, start + piece.length)]
+        extents.append((start, piece))
+    return extents
 
 
 def uncovered(extent: Extent, start: int, end: int) -> Iterator[Extent]:

@@ -1,15 +1,18 @@
 """Asks a Redis many questions at once; it reads, and knows no more of Redis than that takes."""
 
 import contextlib
-import io
 import socket
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
+import hiredis
+
 USUAL_PORT = 6379
 REACHED_WITHIN, ANSWERED_WITHIN = 3.0, 30.0
+AT_ONCE = 256 << 10
 Reply = bytes | int | None | list["Reply"]
+MORE = object()
 
 
 class RedisError(Exception):
@@ -41,47 +44,28 @@ def parse_address(url: str) -> Address | None:
 class Redis:
     """One conversation: any number of questions are sent together, and answered in their order."""
 
-    def __init__(self, connection: socket.socket, answers: io.BufferedReader) -> None:
+    def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._answers = answers
+        self._answers = hiredis.Reader(notEnoughData=MORE)
 
     def ask(self, questions: Iterable[tuple[bytes, ...]]) -> list[Reply]:
-        sent = [written(words) for words in questions]
+        sent = [hiredis.pack_command(words) for words in questions]  # type: ignore[arg-type]  # it takes any number
         try:
             self._connection.sendall(b"".join(sent))
-            return [self._read() for _ in sent]
-        except (OSError, ValueError) as error:
+            return [self._answer() for _ in sent]
+        except OSError as error:
             raise RedisError("the connection to Redis broke") from error
+        except hiredis.ProtocolError as error:
+            raise RedisError("this is no answer of a Redis") from error
 
-    def _read(self) -> Reply:
-        """Read an answer; there are so many that the usual kinds come first."""
-        line = self._answers.readline()
-        kind = line[:1]
-        if kind == b"$":
-            return self._content(int(line[1:]))
-        if kind == b"*":
-            number = int(line[1:])
-            return [self._read() for _ in range(number)] if number >= 0 else None
-        if kind == b":":
-            return int(line[1:])
-        if kind == b"+":
-            return line[1:-2]
-        raise RedisError(f"Redis refuses: {line[1:80]!r}" if kind == b"-" else "this is no answer of a Redis")
-
-    def _content(self, length: int) -> bytes | None:
-        if length < 0:
-            return None
-        content = self._answers.read(length + 2)
-        if len(content) != length + 2:
-            raise RedisError("Redis ended in the middle of an answer")
-        return content[:-2]
-
-
-def written(words: tuple[bytes, ...]) -> bytes:
-    parts = [b"*%d\r\n" % len(words)]
-    for word in words:
-        parts += (b"$%d\r\n" % len(word), word, b"\r\n")
-    return b"".join(parts)
+    def _answer(self) -> Reply:
+        while (found := self._answers.gets()) is MORE:
+            if not (received := self._connection.recv(AT_ONCE)):
+                raise RedisError("Redis ended in the middle of an answer")
+            self._answers.feed(received)
+        if isinstance(found, hiredis.ReplyError):
+            raise RedisError(f"Redis refuses: {str(found)[:80]!r}")
+        return found  # type: ignore[no-any-return]  # what it reads are such answers
 
 
 @contextlib.contextmanager
@@ -91,8 +75,8 @@ def opened(address: Address) -> Iterator[Redis]:
         connection.settimeout(ANSWERED_WITHIN)
     except (OSError, UnicodeError) as error:
         raise RedisError("Redis cannot be reached") from error
-    with connection, connection.makefile("rb") as answers:
-        redis = Redis(connection, answers)
+    with connection:
+        redis = Redis(connection)
         login = [word.encode() for word in (address.user, address.password) if word]
         if address.password:
             redis.ask([(b"AUTH", *login)])

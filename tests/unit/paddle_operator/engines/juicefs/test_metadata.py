@@ -1,5 +1,6 @@
 """The pieces of files as metadata has them: the same that the client tells, or none at all."""
 
+import socket
 import struct
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from paddle_operator.engines.juicefs import metadata
 from paddle_operator.engines.juicefs.blocks import Slice
 from paddle_operator.engines.juicefs.metadata import WRITE, Metadata, length_of, visible
-from paddle_operator.engines.juicefs.redis import Address, Redis, RedisError, Reply, parse_address, written
+from paddle_operator.engines.juicefs.redis import Address, Redis, RedisError, Reply, parse_address
 
 ADDRESSES = {
     "redis://127.0.0.1": Address("127.0.0.1", 6379, 0),
@@ -128,5 +129,32 @@ def test_metadata_of_no_volume_are_refused(setting: Reply) -> None:
         Metadata(Told(setting=setting))
 
 
-def test_a_question_is_written_as_redis_reads_it() -> None:
-    assert written((b"GET", b"a\r\nb")) == b"*2\r\n$3\r\nGET\r\n$4\r\na\r\nb\r\n"
+def asked(answers: bytes, *questions: tuple[bytes, ...]) -> tuple[bytes, list[Reply]]:
+    """Give what a Redis that says this is asked, and what is understood."""
+    here, there = socket.socketpair()
+    with here, there:
+        there.sendall(answers)
+        there.shutdown(socket.SHUT_WR)
+        replies = Redis(here).ask(questions)
+        return there.recv(1000), replies
+
+
+def test_questions_are_written_as_redis_reads_them_and_answered_in_their_order() -> None:
+    answers = b"$4\r\na\r\nb\r\n*2\r\n$1\r\nx\r\n$-1\r\n+OK\r\n:7\r\n"
+    sent, replies = asked(answers, (b"GET", b"a\r\nb"), (b"LRANGE",), (b"SELECT",), (b"LLEN",))
+    assert sent.startswith(b"*2\r\n$3\r\nGET\r\n$4\r\na\r\nb\r\n*1\r\n$6\r\nLRANGE\r\n")
+    assert replies == [b"a\r\nb", [b"x", None], b"OK", 7]
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        (b"-NOAUTH Authentication required.\r\n", "refuses: 'NOAUTH"),
+        (b"HTTP/1.1 400 Bad Request\r\n", "no answer of a Redis"),
+        (b"$100\r\nshort", "in the middle"),
+        (b"", "in the middle"),
+    ],
+)
+def test_what_redis_cannot_or_will_not_say_is_told_in_words(answers: bytes, why: str) -> None:
+    with pytest.raises(RedisError, match=why):
+        asked(answers, (b"GET", b"a"))
