@@ -23,6 +23,7 @@ from support import family
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.family import CONFIG_MAPS, PARENTS
+from support.mishaps import Fault, Mishap
 
 from .conftest import MARK
 
@@ -148,8 +149,50 @@ async def test_what_is_refused_for_good_is_told_once_all_the_others_are_written(
     parent = api.put("parents", family.parent("ada"))
     api.fail("POST", MAPS, 1, 422, "Invalid")
     outcome = await executor(client).execute(Plan(apply=applying(*NAMES), status=status_of(parent)))
-    assert outcome == Terminal("Refused", "a fault made by the test")
+    assert outcome == Terminal("Refused", "a fault made by the test", 300.0)
     assert (len(api.names(MAPS)), stalled(api)) == (2, ["Refused"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [(20.0, 20.0), (4000.0, 300.0), (None, 300.0), (0.15, 15.0)],
+    ids=["a deadline comes first", "a deadline comes later", "no deadline", "a plan in a hurry"],
+)
+async def test_what_is_refused_is_looked_at_when_the_plan_asks_for_it_and_rarely_by_itself(
+    api: Api, client: Client, asked: float | None, given: float
+) -> None:
+    api.fail("POST", MAPS, 1, 422, "Invalid")
+    outcome = await executor(client).execute(Plan(create=creating("a"), requeue_after=asked))
+    assert outcome.look_again == given
+
+
+async def test_a_plan_that_cannot_work_is_looked_at_when_it_asks_for_it(client: Client) -> None:
+    terminal = Terminal("NoSuchRole", "there is no role named captain")
+    outcome = await executor(client).execute(Plan(terminal=terminal, requeue_after=20.0))
+    assert outcome == Terminal(terminal.reason, terminal.message, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("mishap", "told"),
+    [
+        (Mishap(400, "BadRequest", message='admission webhook "x" denied it'), ["Refused"]),
+        (Mishap(500, "InternalError", message='failed calling webhook "x": no endpoints'), ["WebhookFailed"]),
+        (Mishap(500, "InternalError", message="etcd has no leader"), []),
+    ],
+    ids=["a webhook says no", "a webhook does not answer", "what passes by itself"],
+)
+async def test_what_a_webhook_does_is_told_in_its_words_and_tried_again(
+    api: Api, client: Client, mishap: Mishap, told: list[str]
+) -> None:
+    parent = api.put("parents", family.parent("ada"))
+    plan = Plan(create=creating("a"), status=status_of(parent))
+    api.faults.append(Fault("POST", MAPS, 1, mishap))
+    with pytest.raises(errors.ApiError, match=mishap.message):
+        await executor(client).execute(plan)
+    conditions = api.get("parents", "default", "ada")["status"].get("conditions", [])
+    assert [found["reason"] for found in conditions if mishap.message in found["message"]] == told
+    assert await executor(client).execute(plan) == Done()
+    assert stalled(api) == []
 
 
 async def test_after_a_line_that_failed_nothing_more_is_made_and_what_is_to_go_goes(api: Api, client: Client) -> None:

@@ -5,6 +5,7 @@ import pytest
 from paddle_operator.api import crd
 from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.api.paddlejob import PaddleJob
+from paddle_operator.control import execute
 from paddle_operator.desired.paddlejob.snapshot import PortRange, Settings
 from paddle_operator.kube.client import Client
 from support import embeddedapi
@@ -17,6 +18,7 @@ from support.paddleworld import role
 
 from .conftest import SETTINGS, Managing
 
+DEMO = Key("default", "demo")
 UNREADABLE = "Invalid: the job cannot be read: "
 
 
@@ -151,12 +153,25 @@ async def test_an_edit_that_the_server_takes_no_pods_for_is_told_and_can_be_mend
         api.fail("POST", "/pods", 1000, 422, "Invalid")
         api.put("paddlejobs", job(worker=role(2, priorityClassName="nowhere")))
         refused = "Refused: a fault made by the test"
-        await eventually(lambda: why(api, kind="Stalled") == refused and is_idle(manager))
+        queue = manager.loops[0].queue
+        await eventually(lambda: why(api, kind="Stalled") == refused and (queue.due_in(DEMO) or 0) > 100)
         assert api.names("pods") == []
         api.faults.clear()
         api.put("paddlejobs", job(worker=role(2, priorityClassName="high")))
         await runs(api, kubelet)
         await eventually(lambda: "Stalled" not in conditions(api))
+
+
+async def test_a_job_of_which_an_edit_is_refused_still_ends_in_time(
+    api: Api, managing: Managing, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execute, "SHORTEST_PAUSE", 0.5)
+    api.put("paddlejobs", job(activeDeadlineSeconds=2))
+    async with managing(controllers()):
+        await runs(api, kubelet)
+        api.fail("POST", "/pods", 1000, 422, "Invalid")
+        api.put("paddlejobs", job(activeDeadlineSeconds=2, worker=role(2, priorityClassName="nowhere")))
+        await eventually(lambda: why(api).startswith("DeadlineExceeded"))
 
 
 async def test_where_all_host_ports_are_taken_a_job_waits_and_says_so(

@@ -22,10 +22,11 @@ class Mishap:
     headers: Mapping[str, str] = field(default_factory=dict)
     after: bool = False
     inside: bool = False
+    message: str = "a fault made by the test"
 
     @property
     def status(self) -> bytes:
-        told = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "a fault made by the test"}
+        told = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": self.message}
         return json.dumps(told | {"code": self.code, "reason": self.reason}).encode()
 
     @property

@@ -209,8 +209,8 @@ class Loop:
         if isinstance(outcome, Terminal):
             self._count("terminal", started)
             log.info("stalled controller=%s key=%s reason=%s", self.controller.name, key, outcome.reason)
-            return
-        self._count("done", started)
+        else:
+            self._count("done", started)
         if outcome.look_again is not None and outcome.look_again <= SETTLE:
             self.queue.settle(key, outcome.look_again)
         elif outcome.look_again is not None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -23,6 +24,12 @@ STALLED = "Stalled"
 FOREIGN = "NameTaken"
 FORBIDDEN = "Forbidden"
 REFUSED = "Refused"
+WEBHOOK = "WebhookFailed"
+# The API server's words for somebody's program that it must ask about a write, and that does not answer.
+UNANSWERED = "failed calling webhook"
+# A policy that refuses what we make may be lifted, and nobody tells us; who asks sooner is only refused again.
+REFUSED_PAUSE = 300.0
+SHORTEST_PAUSE = 15.0
 # One plan gets less than all there is, so that a job of a thousand pods does not keep the others waiting.
 AT_ONCE = 16
 AT_ONCE_PER_PLAN = 8
@@ -55,25 +62,22 @@ class Executor:
 
     async def execute(self, plan: Plan, call: Caller = nobody) -> Outcome:
         """Write the status also when something else could not be written: it is what people look at."""
-        terminal = plan.terminal
+        terminal, again = plan.terminal, plan.requeue_after
         try:
             await self._write_objects(plan)
             await _make_calls(call, plan.calls)
         except errors.InvalidError as error:
-            terminal = terminal or Terminal(REFUSED, error.message)
-        except (ForeignObjectError, errors.ForbiddenError) as error:
+            terminal, again = terminal or Terminal(REFUSED, error.message), rarely(again)
+        except (ForeignObjectError, errors.KubeError, CallError) as error:
             # What is in the way may go without our hearing of it, so this is told and tried again.
             await self._write_status(plan.status, terminal or in_the_way(error))
             raise
-        except (errors.KubeError, CallError):
-            await self._write_status(plan.status, terminal)
-            raise
         if plan.status_later and terminal is None:
-            return Done(min(LATER, plan.requeue_after or LATER))
+            return Done(min(LATER, again or LATER))
         await self._write_status(plan.status, terminal)
         for event in plan.events:
             self._recorder.record(event)
-        return terminal or Done(plan.requeue_after)
+        return Done(again) if terminal is None else replace(terminal, look_again=again)
 
     async def _write_objects(self, plan: Plan) -> None:
         """Let go what is to go also when something could not be made: it may be what is in the way."""
@@ -265,8 +269,23 @@ def most_telling(failures: Sequence[BaseException]) -> BaseException:
     return next((failure for failure in failures if not isinstance(failure, errors.InvalidError)), failures[0])
 
 
-def in_the_way(error: Exception) -> Terminal:
-    return Terminal(FOREIGN if isinstance(error, ForeignObjectError) else FORBIDDEN, str(error))
+def in_the_way(error: Exception) -> Terminal | None:
+    """Say what somebody has to do something about; nothing of troubles that pass by themselves."""
+    match error:
+        case ForeignObjectError():
+            return Terminal(FOREIGN, str(error))
+        case errors.ForbiddenError():
+            return Terminal(FORBIDDEN, str(error))
+        case errors.BadRequestError():
+            return Terminal(REFUSED, str(error))
+        case errors.ServerError() if UNANSWERED in error.message:
+            return Terminal(WEBHOOK, str(error))
+    return None
+
+
+def rarely(after: float | None) -> float:
+    """Look again when the plan asks for it, as far as it does not make a write that was refused again and again."""
+    return REFUSED_PAUSE if after is None else min(max(after, SHORTEST_PAUSE), REFUSED_PAUSE)
 
 
 def explained(wanted: Status, terminal: Terminal | None, now: datetime) -> Manifest:

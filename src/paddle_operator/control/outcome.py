@@ -12,10 +12,14 @@ class Done:
 
 @dataclass(frozen=True)
 class Terminal:
-    """Trying again cannot help: a person has to change something, and `message` tells what."""
+    """Trying again at once cannot help: a person has to change something, and `message` tells what.
+
+    `look_again`: what else the object has to expect comes all the same, and who refused something may take it by then.
+    """
 
     reason: str
     message: str
+    look_again: float | None = None
 
 
 Outcome = Done | Terminal
