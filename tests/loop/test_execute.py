@@ -17,7 +17,7 @@ from paddle_operator.control.store import Store
 from paddle_operator.kube import errors
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.config import Config
-from paddle_operator.kube.events import Recorder
+from paddle_operator.kube.events import Event, Recorder
 from paddle_operator.kube.request import Kind, Preconditions, Request
 from support import family
 from support.embeddedapi import Api
@@ -193,6 +193,29 @@ async def test_what_a_webhook_does_is_told_in_its_words_and_tried_again(
     assert [found["reason"] for found in conditions if mishap.message in found["message"]] == told
     assert await executor(client).execute(plan) == Done()
     assert stalled(api) == []
+
+
+async def test_a_failed_write_keeps_no_event_from_being_told_with_its_status(api: Api, client: Client) -> None:
+    """A later plan finds in the status what happened, and has nothing to tell."""
+    parent = api.put("parents", family.parent("ada"))
+    recorder = Recorder(client, "tester")
+    api.fail("POST", MAPS, 1, 403, "Forbidden")
+    plan = Plan(create=creating("a"), status=status_of(parent), events=(Event(parent, "Grown", "it has a child"),))
+    with pytest.raises(errors.ForbiddenError):
+        await Executor(client, {}, recorder, MARK).execute(plan)
+    await recorder.flush()
+    assert [event["reason"] for event in api.all("events")] == ["Grown"]
+
+
+async def test_an_event_waits_for_its_status(api: Api, client: Client) -> None:
+    parent = api.put("parents", family.parent("ada"))
+    recorder = Recorder(client, "tester")
+    api.fail("PATCH", "parents/ada/status", 1, 403, "Forbidden")
+    plan = Plan(status=status_of(parent), events=(Event(parent, "Grown", "it has a child"),))
+    with pytest.raises(errors.ForbiddenError):
+        await Executor(client, {}, recorder, MARK).execute(plan)
+    await recorder.flush()
+    assert api.all("events") == []
 
 
 async def test_after_a_line_that_failed_nothing_more_is_made_and_what_is_to_go_goes(api: Api, client: Client) -> None:

@@ -70,14 +70,18 @@ class Executor:
             terminal, again = terminal or Terminal(REFUSED, error.message), rarely(again)
         except (ForeignObjectError, errors.KubeError, CallError) as error:
             # What is in the way may go without our hearing of it, so this is told and tried again.
-            await self._write_status(plan.status, terminal or in_the_way(error))
+            await self._tell(plan, terminal or in_the_way(error))
             raise
         if plan.status_later and terminal is None:
             return Done(min(LATER, again or LATER))
+        await self._tell(plan, terminal)
+        return Done(again) if terminal is None else replace(terminal, look_again=again)
+
+    async def _tell(self, plan: Plan, terminal: Terminal | None) -> None:
+        """Write the status, then the events: a later plan finds them in it, and does not tell them twice."""
         await self._write_status(plan.status, terminal)
         for event in plan.events:
             self._recorder.record(event)
-        return Done(again) if terminal is None else replace(terminal, look_again=again)
 
     async def _write_objects(self, plan: Plan) -> None:
         """Let go what is to go also when something could not be made: it may be what is in the way."""
