@@ -218,6 +218,27 @@ async def test_an_event_waits_for_its_status(api: Api, client: Client) -> None:
     assert api.all("events") == []
 
 
+async def test_an_object_of_ours_that_lost_its_labels_is_told_of_and_not_made_again_at_once(
+    api: Api, client: Client
+) -> None:
+    parent = api.put("parents", family.parent("ada"))
+    pet = family.pet(parent, 0)
+    api.put(MAPS, {**pet, "metadata": {**pet["metadata"], "labels": {}}})
+    watching = Executor(client, {CONFIG_MAPS: Store()}, Recorder(client, "tester"), MARK)
+    plan = Plan(create=(Create(CONFIG_MAPS, pet),), status=status_of(parent), status_later=True)
+    with pytest.raises(ForeignObjectError, match="ConfigMap default/ada-pet-0 exists and lacks labels"):
+        await watching.execute(plan)
+    assert stalled(api) == ["NameTaken"]
+
+
+async def test_an_object_of_ours_that_was_not_seen_yet_is_fine(api: Api, client: Client) -> None:
+    parent = api.put("parents", family.parent("ada"))
+    api.put(MAPS, family.pet(parent, 0))
+    watching = Executor(client, {CONFIG_MAPS: Store()}, Recorder(client, "tester"), MARK)
+    plan = Plan(create=(Create(CONFIG_MAPS, family.pet(parent, 0)),), status=status_of(parent), status_later=True)
+    assert await watching.execute(plan) == Done(execute.LATER)
+
+
 async def test_after_a_line_that_failed_nothing_more_is_made_and_what_is_to_go_goes(api: Api, client: Client) -> None:
     api.put(MAPS, config_map("b"))
     goes = api.put(MAPS, config_map("goes"))

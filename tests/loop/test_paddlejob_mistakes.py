@@ -4,6 +4,7 @@ import pytest
 
 from paddle_operator.api import crd
 from paddle_operator.api.manifest import Key, Manifest
+from paddle_operator.api.names import LABEL_RESOURCE_TYPE
 from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.control import execute
 from paddle_operator.desired.paddlejob.snapshot import PortRange, Settings
@@ -160,6 +161,19 @@ async def test_an_edit_that_the_server_takes_no_pods_for_is_told_and_can_be_mend
         api.put("paddlejobs", job(worker=role(2, priorityClassName="high")))
         await runs(api, kubelet)
         await eventually(lambda: "Stalled" not in conditions(api))
+
+
+async def test_a_pod_that_lost_its_label_is_told_of_and_found_when_it_has_it_again(
+    api: Api, managing: Managing, kubelet: Kubelet
+) -> None:
+    pod: Manifest = {"metadata": {"name": "demo-worker-0", "namespace": "default"}}
+    api.put("paddlejobs", job())
+    async with managing(controllers()):
+        await runs(api, kubelet)
+        api.put("pods", {"metadata": {**pod["metadata"], "labels": {LABEL_RESOURCE_TYPE: None}}})
+        await eventually(lambda: why(api, kind="Stalled").startswith("NameTaken: Pod default/demo-worker-0 exists and"))
+        api.put("pods", {"metadata": {**pod["metadata"], "labels": {LABEL_RESOURCE_TYPE: "worker"}}})
+        await eventually(lambda: status(api)["phase"] == "Running" and "Stalled" not in conditions(api))
 
 
 async def test_a_job_of_which_an_edit_is_refused_still_ends_in_time(

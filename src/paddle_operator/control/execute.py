@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from paddle_operator.api.conditions import condition, conditions_of, renewed, written
-from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, owners_of, uid_of, version_of
+from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, labels_of, owners_of, uid_of, version_of
 from paddle_operator.control.applied import Applied, as_applied, covers
 from paddle_operator.control.calls import Call, Caller, CallError, nobody
 from paddle_operator.control.outcome import Done, Outcome, Terminal
@@ -39,7 +39,7 @@ Write = TypeVar("Write", Apply, Create, Patch, Delete)
 
 
 class ForeignObjectError(Exception):
-    """An object of a name that we need belongs to somebody else: it is left alone."""
+    """An object of a name that we need belongs to somebody else, or was hidden from us: it is left alone."""
 
 
 class Executor:
@@ -151,6 +151,8 @@ class Executor:
         kind, key = create.kind, key_of(create.manifest)
         observed = self._cached(kind, key) or await self._make(kind, create.manifest)
         self._refuse_foreign(kind, observed, create.manifest)
+        if kind in self._stores:
+            _refuse_unlabelled(kind, observed, create.manifest)
 
     async def _make(self, kind: Kind, manifest: Manifest) -> Manifest:
         """Make an object that we do not know of, and give what is there then: it may be somebody else's.
@@ -252,6 +254,14 @@ class Executor:
             raise ForeignObjectError(
                 f"{kind.kind} {key_of(observed)} exists and is not ours: rename or delete it, or choose another name"
             )
+
+
+def _refuse_unlabelled(kind: Kind, observed: Manifest, wanted: Manifest) -> None:
+    """Refuse one that our watch does not show, since it would be made again and again."""
+    if not covers(labels_of(observed), labels_of(wanted)):
+        raise ForeignObjectError(
+            f"{kind.kind} {key_of(observed)} exists and lacks labels that we gave it: give them back, or delete it"
+        )
 
 
 async def _make_calls(call: Caller, calls: Sequence[Call]) -> None:
