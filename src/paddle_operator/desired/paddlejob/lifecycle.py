@@ -35,7 +35,10 @@ def verdict_on(snapshot: Snapshot, fleet: Fleet, edition: Edition) -> Verdict | 
         return Verdict(State(PaddleJobPhase.COMPLETED, names.REASON_COMPLETED, f"all {who} have ended well"))
     if snapshot.job.spec.suspend:
         return None
-    return _failure(snapshot, fleet, edition) or _overdue(snapshot)
+    failure = _failure(snapshot, fleet, edition)
+    if failure is not None and failure.state.has_ended:
+        return failure
+    return _overdue(snapshot) or failure
 
 
 def _failure(snapshot: Snapshot, fleet: Fleet, edition: Edition) -> Verdict | None:
