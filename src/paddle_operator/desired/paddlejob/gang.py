@@ -1,7 +1,7 @@
 """A PaddleJob's pods scheduled together or none."""
 
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.api.paddlejob import PaddleJob, PaddleSchedulingPolicy
+from paddle_operator.api.paddlejob import PaddleJob, PaddleSchedulingPolicy, Role
 from paddle_operator.desired.paddlejob.network import job_labels
 from paddle_operator.desired.paddlejob.roles import Member, is_elastic, roles_of
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
@@ -29,7 +29,7 @@ def gang(snapshot: Snapshot) -> Manifest | None:
 def gang_of(job: PaddleJob) -> Gang:
     policy = _policy(job)
     asked = {name: str(value) for name, value in policy.min_resources.items()}
-    roles = [(role.replicas, role) for role in roles_of(job.spec).values()]
+    roles = [(_fewest(job, role), role) for role in roles_of(job.spec).values()]
     return Gang(
         job,
         job_labels(job),
@@ -54,8 +54,11 @@ def smallest(job: PaddleJob) -> int:
     """Give how many pods must fit at once: what the user says, the fewest of an elastic job, or all."""
     if (asked := _policy(job).min_available) is not None and asked:
         return asked
-    elastic = is_elastic(job.spec)
-    return sum(role.requests if elastic and role.requests else role.replicas for role in roles_of(job.spec).values())
+    return sum(_fewest(job, role) for role in roles_of(job.spec).values())
+
+
+def _fewest(job: PaddleJob, role: Role) -> int:
+    return role.requests if is_elastic(job.spec) and role.requests else role.replicas
 
 
 def annotations(snapshot: Snapshot, member: Member) -> dict[str, str]:

@@ -96,9 +96,9 @@ def workload(gang: Gang) -> Manifest:
 
 
 def total_requests(roles: Iterable[tuple[int, Templated]]) -> dict[str, str]:
-    """Sum up what all containers of all pods request; a container without requests requests its limits."""
+    """Sum up what all containers of all pods request: of a resource without a request, its limit."""
     return quantities.total(
-        (replicas, container.resources.requests or container.resources.limits or {})
+        (replicas, {**(container.resources.limits or {}), **(container.resources.requests or {})})
         for replicas, role in roles
         for container in template_of(role).spec.containers
         if container.resources is not None

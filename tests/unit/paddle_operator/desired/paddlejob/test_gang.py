@@ -32,6 +32,11 @@ def let_in(world: PaddleWorld, phase: str = "Inqueue") -> PaddleWorld:
             {"minMember": 3, "minResources": {"cpu": "4500m", "memory": "2147483648"}},
             id="all pods and what they request",
         ),
+        pytest.param(
+            {"worker": asking(2, {"cpu": 2}, {"cpu": 4, "nvidia.com/gpu": 8})},
+            {"minMember": 2, "minResources": {"cpu": "4", "nvidia.com/gpu": "16"}},
+            id="devices that are only limited",
+        ),
         pytest.param({"worker": role(2)}, {"minMember": 2}, id="pods that request nothing"),
         pytest.param(
             {
@@ -52,7 +57,9 @@ def let_in(world: PaddleWorld, phase: str = "Inqueue") -> PaddleWorld:
             id="as the user says",
         ),
         pytest.param(
-            {"elastic": 1, "worker": {**role(3), "requests": 1, "limits": 4}}, {"minMember": 1}, id="the fewest"
+            {"elastic": 1, "worker": {**asking(4, {"cpu": 2}), "requests": 1, "limits": 4}},
+            {"minMember": 1, "minResources": {"cpu": "2"}},
+            id="the fewest and what they request",
         ),
     ],
 )
