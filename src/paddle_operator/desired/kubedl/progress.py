@@ -98,7 +98,8 @@ def _with_services(view: View, decision: Decision[TrainingJobStatus]) -> Decisio
 
 
 def _with_pods(view: View, decision: Decision[TrainingJobStatus]) -> Decision[TrainingJobStatus]:
-    missing = [member for member in view.fleet.missing if _may_start(view, member)]
+    # What is to go before them, a Workload of another size, must be gone.
+    missing = [] if decision.delete else [member for member in view.fleet.missing if _may_start(view, member)]
     made = [pod(view.snapshot, member, view.edition) for member in missing]
     return replace(
         decision,

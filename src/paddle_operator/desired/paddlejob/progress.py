@@ -144,7 +144,9 @@ def _with_pods(view: View, decision: Decision) -> Decision:
         return decision
     snapshot, fleet = view.snapshot, view.fleet
     failed, later = replaced(snapshot, fleet)
-    made = [pod(snapshot, member, view.network, view.edition, fleet.done) for member in fleet.missing]
+    # What is to go before them, a Workload of another size or the way to addresses of before, must be gone.
+    missing = () if decision.delete else fleet.missing
+    made = [pod(snapshot, member, view.network, view.edition, fleet.done) for member in missing]
     held_up = _held_up(view)
     misled = [found for found, due in held_up if due <= snapshot.now]
     port = {"metadata": {"annotations": {names.ANNOTATION_HOST_PORT: str(view.network.port)}}}

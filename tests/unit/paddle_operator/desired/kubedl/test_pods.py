@@ -135,6 +135,17 @@ def test_a_gang_starts_together_and_goes_with_the_end(scheduling: Scheduling, pi
     assert (world.state, world.all(piece)) == ("Succeeded", [])
 
 
+def test_no_new_pod_meets_a_workload_of_another_size() -> None:
+    world = TrainingWorld(tf_job({"Worker": replicas(2)}), Scheduling.NATIVE).settle()
+    world.edit(tfReplicaSpecs={"Worker": replicas(3)})
+    writes = len(world.writes)
+    world.settle()
+    anew = [write for write in world.writes[writes:] if "Pod demo-worker-0" in write or "Workload" in write]
+    assert anew == [
+        "delete Pod demo-worker-0", "delete Workload demo", "create Workload demo", "create Pod demo-worker-0",
+    ]  # fmt: skip
+
+
 def test_where_nobody_schedules_gangs_a_training_job_says_so() -> None:
     world = TrainingWorld(tf_job(), Scheduling.VOLCANO)
     world.gangs_served = False

@@ -132,8 +132,13 @@ def test_kubernetes_own_gang_is_a_workload_that_pods_name() -> None:
 def test_a_workload_which_cannot_change_is_made_anew_when_the_job_does() -> None:
     world = PaddleWorld(paddle_job(worker=role(2)), NATIVE).settle()
     world.edit(worker=role(3))
+    writes = len(world.writes)
     world.settle()
     (made,) = world.all(Piece.WORKLOAD)
+    anew = [write for write in world.writes[writes:] if "worker-0" in write or "Workload" in write]
+    assert anew == [
+        "delete Pod demo-worker-0", "delete Workload demo", "create Workload demo", "create Pod demo-worker-0",
+    ], "no new pod meets the old one"  # fmt: skip
     assert made["spec"]["podGroups"][0]["policy"]["gang"]["minCount"] == 3
 
 
