@@ -1,5 +1,7 @@
 """What Paddle is told by environment variables: the same for all pods in a config map, and each pod's own."""
 
+from collections.abc import Iterable
+
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.names import LABEL_RESOURCE_NAME
 from paddle_operator.api.paddlejob import Intranet, PaddleJob, PaddleJobMode
@@ -74,11 +76,16 @@ def _numbers(job: PaddleJob, network: Network) -> dict[str, str]:
     """Give each pod its own address as the lists have it: what the kubelet tells would lack IPv6's brackets."""
     if job.spec.intranet is not Intranet.POD_IP:
         return {}
-    return {_number_of(member): network.hosts[member.name] for member in members_of(job)}
+    return {number_of(member): network.hosts[member.name] for member in members_of(job)}
 
 
-def _number_of(member: Member) -> str:
+def number_of(member: Member) -> str:
     return f"POD_IP_{member.role.upper()}_{member.index}"
+
+
+def noted_hosts(config_maps: Iterable[Manifest]) -> dict[str, str]:
+    """Give what was written down last, each pod's own address among it."""
+    return {name: host for found in config_maps for name, host in (found.get("data") or {}).items()}
 
 
 def own_variables(job: PaddleJob, member: Member, network: Network, etcd_server: str) -> list[Manifest]:
@@ -86,7 +93,7 @@ def own_variables(job: PaddleJob, member: Member, network: Network, etcd_server:
     role = TRAINING_ROLES[member.role]
     template = template_of(roles_of(job.spec)[member.role])
     by_number = job.spec.intranet is Intranet.POD_IP
-    written = {"valueFrom": {"configMapKeyRef": {"name": job.metadata.name, "key": _number_of(member)}}}
+    written = {"valueFrom": {"configMapKeyRef": {"name": job.metadata.name, "key": number_of(member)}}}
     host = "$(POD_IP)" if by_number else network.hosts[member.name]
     named = {
         # Paddle's launcher numbers those that it finds in etcd; told numbers, it would fail where one is missing.

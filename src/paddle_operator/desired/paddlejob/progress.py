@@ -9,11 +9,11 @@ from paddle_operator.api.paddlejob import Intranet, PaddleJobPhase
 from paddle_operator.desired.paddlejob.coordination import waits_in_vain
 from paddle_operator.desired.paddlejob.data import wait_state
 from paddle_operator.desired.paddlejob.decision import Decision, withdrawn
-from paddle_operator.desired.paddlejob.environment import config_map
+from paddle_operator.desired.paddlejob.environment import config_map, noted_hosts, number_of
 from paddle_operator.desired.paddlejob.gang import gang, is_held, scheduling_of, why_impossible
 from paddle_operator.desired.paddlejob.hostport import lacks_port, lacks_record
 from paddle_operator.desired.paddlejob.lifecycle import replaced
-from paddle_operator.desired.paddlejob.network import services
+from paddle_operator.desired.paddlejob.network import Network, dns_name, services
 from paddle_operator.desired.paddlejob.pods import pod
 from paddle_operator.desired.paddlejob.refusal import refusal_of_config
 from paddle_operator.desired.paddlejob.roles import members_of
@@ -21,7 +21,7 @@ from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.state import State, state_of
 from paddle_operator.desired.paddlejob.view import View
 from paddle_operator.desired.telling import Refusal
-from paddle_operator.desired.training.decision import GANGS, Piece, pieces, stopped
+from paddle_operator.desired.training.decision import GANGS, Piece, Pieces, pieces, stopped
 from paddle_operator.desired.training.observedpod import ObservedPod, waits_since
 from paddle_operator.desired.training.settings import Scheduling
 from paddle_operator.desired.training.supply import cache_object, claim, deadline, lack
@@ -104,14 +104,14 @@ def _with_gang(view: View, decision: Decision) -> Decision:
 
 
 def _with_addresses(view: View, decision: Decision) -> Decision:
-    """Write addresses before any pod that reads them; those by number only when each pod has its own."""
-    snapshot, network = view.snapshot, view.network
+    """Write addresses before any pod that reads them; those by number only when each pod has its own.
+
+    Until then there is no way to them, so that no new pod starts.
+    """
+    snapshot, network = view.snapshot, _with_past(view)
     job = snapshot.job
-    unknown = [member for member in members_of(job) if member.name not in network.hosts]
-    if unknown and all(member.name in view.fleet.done for member in unknown):
-        return decision  # they will never have one again, and nobody starts for the first time any more
-    if unknown:
-        return replace(decision, delete=(*decision.delete, *withdrawn(snapshot)))
+    if any(member.name not in network.hosts for member in members_of(job)):
+        return replace(decision, delete=(*decision.delete, *_outlived(view)))
     config = config_map(job, network)
     if (refusal := refusal_of_config(config["data"], network)) is not None:
         return refused(view, refusal)
@@ -126,6 +126,20 @@ def _with_addresses(view: View, decision: Decision) -> Decision:
         apply=(*decision.apply, (Piece.CONFIG_MAP, config), *pieces(Piece.SERVICE, wanted)),
         delete=(*decision.delete, *pieces(Piece.SERVICE, surplus)),
     )
+
+
+def _outlived(view: View) -> Pieces:
+    """Keep the last addresses for those that run already: a container that its node starts again reads them again."""
+    is_begun = view.fleet.current or view.fleet.done
+    return pieces(Piece.SERVICE, view.snapshot.services) if is_begun else withdrawn(view.snapshot)
+
+
+def _with_past(view: View) -> Network:
+    """Give those who are done the address that they had: they have none any more, and nobody looks for them."""
+    job, noted = view.snapshot.job, noted_hosts(view.snapshot.config_maps)
+    done = [member for member in members_of(job) if member.name in view.fleet.done]
+    past = {member.name: noted.get(number_of(member)) or dns_name(job, member.name) for member in done}
+    return replace(view.network, hosts={**past, **view.network.hosts})
 
 
 def _may_lead_there(snapshot: Snapshot, config: Manifest) -> bool:

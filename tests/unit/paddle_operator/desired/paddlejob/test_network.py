@@ -7,7 +7,7 @@ import pytest
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.desired.paddlejob.snapshot import PortRange, Settings
 from paddle_operator.desired.training.decision import Piece
-from support.paddleworld import PaddleWorld, paddle_job, role
+from support.paddleworld import IMAGE, PaddleWorld, paddle_job, role
 
 OWNER = {
     "apiVersion": "batch.paddlepaddle.org/v1",
@@ -140,6 +140,58 @@ def test_addresses_by_number_follow_a_pod_that_was_made_anew() -> None:
     assert world.names(Piece.SERVICE) == []
     world.address("demo-worker-1", "10.0.0.9")
     assert world.settle().config["PADDLE_TRAINERS"] == "10.0.0.7,10.0.0.9"
+
+
+def test_with_numbers_a_pod_made_anew_starts_though_another_has_ended_and_is_lost() -> None:
+    world = PaddleWorld(paddle_job(intranet="PodIP", worker=role(2))).settle()
+    world.address("demo-worker-0", "10.0.0.7")
+    world.address("demo-worker-1", "10.0.0.8")
+    world.settle()
+    world.succeed("demo-worker-0")
+    world.settle()
+    world.lose("demo-worker-0")
+    world.lose("demo-worker-1")
+    world.settle()
+    assert world.names(Piece.SERVICE) == []
+    world.address("demo-worker-1", "10.0.0.9")
+    assert world.settle().names(Piece.SERVICE) == ["demo"]
+    assert world.config["PADDLE_TRAINERS"] == "10.0.0.7,10.0.0.9"
+
+
+def test_with_numbers_no_pod_is_made_anew_before_the_way_to_the_old_ones_is_gone() -> None:
+    world = PaddleWorld(paddle_job(intranet="PodIP", worker=role(2))).settle()
+    world.run()
+    world.settle()
+    world.lose("demo-worker-1")
+    writes = len(world.writes)
+    world.settle()
+    assert [write for write in world.writes[writes:] if "status" not in write] == [
+        "delete Service demo", "create Pod demo-worker-1",
+    ]  # fmt: skip
+
+
+def test_with_numbers_those_that_run_keep_theirs_while_another_waits_for_a_node() -> None:
+    settings = Settings(init_image=IMAGE, etcd_server="etcd:2379")
+    elastic = paddle_job(intranet="PodIP", elastic=1, worker={**role(2), "requests": 1, "limits": 3})
+    world = PaddleWorld(elastic, settings).settle()
+    world.run()
+    config = world.settle().config
+    world.full = True
+    world.edit(worker={**role(3), "requests": 1, "limits": 3})
+    world.settle()
+    assert (world.pods[-1], world.config) == ("demo-worker-2", config)
+
+
+def test_with_numbers_one_that_ended_and_whose_number_is_lost_keeps_nobody_from_starting() -> None:
+    world = PaddleWorld(paddle_job(intranet="PodIP", worker=role(2))).settle()
+    world.run()
+    world.settle()
+    world.succeed("demo-worker-0")
+    world.settle()
+    world.objects = {}
+    world.settle()
+    world.address("demo-worker-1", "10.0.0.9")
+    assert world.settle().config["PADDLE_TRAINERS"] == "demo-worker-0.demo,10.0.0.9"
 
 
 def test_with_numbers_a_pod_waits_at_least_for_its_own_name() -> None:
