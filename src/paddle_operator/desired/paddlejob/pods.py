@@ -21,7 +21,7 @@ from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.training.fleet import Edition
 from paddle_operator.desired.training.mounting import supplied
-from paddle_operator.desired.training.template import template_of
+from paddle_operator.desired.training.template import ALWAYS, template_of
 
 
 def pod(
@@ -63,6 +63,8 @@ def _restart_policy(job: PaddleJob, member: Member, given: str | None) -> str:
     if is_elastic(job.spec):
         return "OnFailure"
     by_default = member.role is RoleName.WORKER and job.spec.intranet is Intranet.SERVICE
+    if given == ALWAYS:
+        return "OnFailure"  # else a worker that ended well would begin again, and its job never end
     return given or ("OnFailure" if by_default else "Never")
 
 

@@ -7,6 +7,8 @@ import msgspec
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Record
 
+ALWAYS = "Always"
+
 
 class TemplateMetadata(Record, frozen=True):
     """What we take over of a template's metadata."""

@@ -134,7 +134,10 @@ def test_the_container_that_we_add_has_requests_and_limits_so_that_quotas_let_it
         pytest.param({"worker": role(1), "intranet": "Service"}, "demo-worker-0", "OnFailure", id="by Service"),
         pytest.param({"ps": role(1), "intranet": "Service"}, "demo-ps-0", "Never", id="a server by Service"),
         pytest.param(
-            {"worker": role(1, restartPolicy="Always"), "intranet": "Service"}, "demo-worker-0", "Always", id="as asked"
+            {"worker": role(1, restartPolicy="Never"), "intranet": "Service"}, "demo-worker-0", "Never", id="as asked"
+        ),
+        pytest.param(
+            {"worker": role(1, restartPolicy="Always")}, "demo-worker-0", "OnFailure", id="what would never end"
         ),
     ],
 )

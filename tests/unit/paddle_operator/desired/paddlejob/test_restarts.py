@@ -13,6 +13,13 @@ def running(job: Manifest) -> PaddleWorld:
     return world.settle()
 
 
+def test_a_job_that_would_never_end_is_warned_of_and_ends() -> None:
+    world = running(paddle_job(worker=role(2, restartPolicy="Always")))
+    assert world.told == ["NoEffect!", "Running"]
+    world.succeed(*WORKERS)
+    assert world.settle().status.phase == "Completed"
+
+
 def test_the_deadline_holds_while_a_failed_job_waits_to_start_anew() -> None:
     world = running(paddle_job(worker=role(2), activeDeadlineSeconds=100, backoffLimit=9))
     world.job["status"]["restarts"] = 7
