@@ -165,7 +165,12 @@ class PaddleJobSpec(Record, frozen=True):
     )
     backoff_limit: Annotated[
         int | None,
-        doc("How often the job is started anew, all pods together, after a pod failed (0).", minimum=0, maximum=1000),
+        doc(
+            "How often the job is started anew, all pods together, after a pod failed (0). If given, also how often a"
+            " node may start the containers of a pod again.",
+            minimum=0,
+            maximum=1000,
+        ),
     ] = None
     active_deadline_seconds: Annotated[
         int | None, doc("Fail the job if it is not done so many seconds after it was first seen running.", minimum=1)

@@ -7,7 +7,7 @@ from paddle_operator.api.training import RestartPolicy
 from paddle_operator.desired.kubedl.frameworks import Member, framework_of, members_of, replicas_of, restart_policy
 from paddle_operator.desired.kubedl.snapshot import Snapshot
 from paddle_operator.desired.training.fleet import Fleet
-from paddle_operator.desired.training.observedpod import Bucket, ObservedPod, ended_at, exit_codes, why_failed
+from paddle_operator.desired.training.observedpod import Bucket, ObservedPod, ended_at, exit_codes, restarts, why_failed
 
 # Killed by a signal from outside: somebody else may need the machine, and the next try may do.
 RETRYABLE = frozenset({130, 137, 138, 143})
@@ -74,16 +74,11 @@ def _too_often(snapshot: Snapshot, fleet: Fleet[Member], new: tuple[ObservedPod,
     if limit is None:
         return ""
     failed = snapshot.before.restarts + len(new)
-    restarted = sum(_restarts(pod) for pod in fleet.current.values())
+    restarted = sum(restarts(pod) for pod in fleet.current.values())
     if failed <= limit and (restarted < limit or restarted == 0):
         return ""
     words = f"; {why_failed(new[0])}" if new else ""
     return f"pods failed {failed + restarted} times, and backoffLimit is {limit}{words}"
-
-
-def _restarts(pod: ObservedPod) -> int:
-    found = (pod.manifest.get("status") or {}).get("containerStatuses") or []
-    return sum(int(container.get("restartCount") or 0) for container in found)
 
 
 def _delay(snapshot: Snapshot) -> timedelta:

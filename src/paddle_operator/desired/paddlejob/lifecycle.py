@@ -10,7 +10,7 @@ from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
 from paddle_operator.desired.paddlejob.state import State
 from paddle_operator.desired.training.fleet import Edition
-from paddle_operator.desired.training.observedpod import Bucket, ObservedPod, ended_at, why_failed
+from paddle_operator.desired.training.observedpod import Bucket, ObservedPod, ended_at, restarts, why_failed
 
 CLEANED = {
     PaddleJobPhase.COMPLETED: (CleanPodPolicy.DEFAULT, CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_COMPLETION),
@@ -44,7 +44,7 @@ def verdict_on(snapshot: Snapshot, fleet: Fleet, edition: Edition) -> Verdict | 
 def _failure(snapshot: Snapshot, fleet: Fleet, edition: Edition) -> Verdict | None:
     failed = [pod for pod in fleet.of(Bucket.FAILED) if not _is_replaceable(snapshot, pod)]
     if not failed:
-        return None
+        return _unrest(snapshot, fleet, edition)
     words = why_failed(failed[0]) + (f"; {len(failed)} pods failed in all" if len(failed) > 1 else "")
     limit = snapshot.job.spec.backoff_limit or 0
     if edition.attempt >= limit:
@@ -56,6 +56,23 @@ def _failure(snapshot: Snapshot, fleet: Fleet, edition: Edition) -> Verdict | No
     when = f" at {later:%Y-%m-%dT%H:%M:%SZ}" if later else ""
     message = f"{words}; all pods start anew{when}, attempt {edition.attempt + 1} of {limit}"
     return Verdict(State(PaddleJobPhase.RESTARTING, names.REASON_RESTARTING, message), later)
+
+
+def _unrest(snapshot: Snapshot, fleet: Fleet, edition: Edition) -> Verdict | None:
+    """Judge pods of which nothing is seen to fail, since their nodes start their containers again and again.
+
+    All that fail together count as one failure, as they do where all pods start anew.
+    """
+    limit = snapshot.job.spec.backoff_limit
+    going_on = [pod for pod in fleet.current.values() if not pod.bucket.is_over]
+    worst = max(going_on, key=restarts, default=None)
+    if limit is None or worst is None or not restarts(worst) or edition.attempt + restarts(worst) <= limit:
+        return None
+    message = (
+        f"the node of {worst.name} started its containers again {restarts(worst)} times,"
+        f" more often than backoffLimit, {limit}, allows"
+    )
+    return Verdict(State(PaddleJobPhase.FAILED, names.REASON_BACKOFF_LIMIT, message))
 
 
 def _restart_time(failed: list[ObservedPod], attempt: int) -> datetime | None:

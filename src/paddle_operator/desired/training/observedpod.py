@@ -131,6 +131,12 @@ def ended_at(pod: ObservedPod) -> datetime | None:
     return max((msgspec.convert(time, datetime) for time in told if time), default=None)
 
 
+def restarts(pod: ObservedPod) -> int:
+    """Count how often its node started its containers again."""
+    found = (pod.manifest.get("status") or {}).get("containerStatuses") or []
+    return sum(int(container.get("restartCount") or 0) for container in found)
+
+
 def exit_codes(pod: ObservedPod, container: str) -> tuple[int, ...]:
     """Give the code that this container ended with, or where there is none of that name those of all."""
     found = (pod.manifest.get("status") or {}).get("containerStatuses") or []

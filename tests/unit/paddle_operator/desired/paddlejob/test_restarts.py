@@ -1,5 +1,7 @@
 """Containers and pods that start again: how often, and until when."""
 
+import pytest
+
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.names import ANNOTATION_ATTEMPT
 from support.paddleworld import PaddleWorld, paddle_job, role
@@ -18,6 +20,38 @@ def test_a_job_that_would_never_end_is_warned_of_and_ends() -> None:
     assert world.told == ["NoEffect!", "Running"]
     world.succeed(*WORKERS)
     assert world.settle().status.phase == "Completed"
+
+
+@pytest.mark.parametrize(
+    ("limit", "restarts", "phase"),
+    [
+        (None, 9, "Running"),
+        (0, 0, "Running"),
+        (0, 1, "Failed"),
+        (2, 2, "Running"),
+        (2, 3, "Failed"),
+    ],
+)
+def test_a_job_whose_containers_are_started_again_too_often_has_failed(
+    limit: int | None, restarts: int, phase: str
+) -> None:
+    world = running(paddle_job(intranet="Service", worker=role(2), backoffLimit=limit))
+    for name in WORKERS:
+        world.pod(name)["status"]["containerStatuses"][0]["restartCount"] = restarts
+    world.settle()
+    assert world.status.phase == phase
+    if phase == "Failed":
+        assert world.why == (
+            f"BackoffLimitExceeded: the node of demo-worker-0 started its containers again {restarts} times,"
+            f" more often than backoffLimit, {limit}, allows"
+        )
+
+
+def test_a_worker_that_ended_well_at_last_may_have_been_started_again_at_will() -> None:
+    world = running(paddle_job(intranet="Service", worker=role(2), backoffLimit=1))
+    world.succeed("demo-worker-0")
+    world.pod("demo-worker-0")["status"]["containerStatuses"][0]["restartCount"] = 5
+    assert world.settle().status.phase == "Running"
 
 
 def test_the_deadline_holds_while_a_failed_job_waits_to_start_anew() -> None:
