@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.paddlejob import Intranet, PaddleJob
+from paddle_operator.desired import quantities
 from paddle_operator.desired.paddlejob.elastic import meets_in_etcd
 from paddle_operator.desired.paddlejob.network import Network, dns_name, ready_servers
 from paddle_operator.desired.paddlejob.roles import Member, RoleName, is_elastic, pod_name, roles_of
@@ -45,9 +46,31 @@ def coordinator(
         "command": list(PROGRAM),
         "args": [f"--timeout={LONGEST_WAIT_SECONDS}", f"--own={dns_name(job, member.name)}", *waited_for],
         "env": [{"name": "POD_IPS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIPs"}}}],
-        "resources": RESOURCES,
+        "resources": _resources(job, member),
         "securityContext": UNPRIVILEGED,
     }
+
+
+def _resources(job: PaddleJob, member: Member) -> Manifest:
+    """Ask for what the container that trains asks for, unless that is too little: it is free, since we end before.
+
+    So whatever limits a namespace sets, we are within them if the user is, and the pod's quality of service is theirs.
+    """
+    container = roles_of(job.spec)[member.role].template["spec"]["containers"][0]
+    given: Manifest = container.get("resources") or {}
+    sources = {name: given if _will_do(given, name) else RESOURCES for name in RESOURCES["requests"]}
+    asked = {
+        kind: {name: source[kind][name] for name, source in sources.items() if name in (source.get(kind) or {})}
+        for kind in RESOURCES
+    }
+    return {kind: values for kind, values in asked.items() if values}
+
+
+def _will_do(given: Manifest, resource: str) -> bool:
+    """Tell whether the user asks for any of the resource, and for as much as we need."""
+    request, limit = ((given.get(kind) or {}).get(resource) for kind in ("requests", "limits"))
+    enough = limit is None or (quantities.parse(limit) or 0) >= (quantities.parse(RESOURCES["requests"][resource]) or 0)
+    return enough and (request is not None or limit is not None)
 
 
 def waits_in_vain(job: PaddleJob, member: Member, network: Network, pod: Manifest, done: frozenset[str]) -> bool:

@@ -128,6 +128,41 @@ def test_the_container_that_we_add_has_requests_and_limits_so_that_quotas_let_it
 
 
 @pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        pytest.param(
+            {"requests": {"cpu": 4, "memory": "8Gi"}, "limits": {"cpu": 4, "memory": "8Gi", "nvidia.com/gpu": 1}},
+            {"requests": {"cpu": 4, "memory": "8Gi"}, "limits": {"cpu": 4, "memory": "8Gi"}},
+            id="theirs, but no devices",
+        ),
+        pytest.param(
+            {"limits": {"cpu": "100m", "memory": "1Gi"}},
+            {"limits": {"cpu": "100m", "memory": "1Gi"}},
+            id="limits alone",
+        ),
+        pytest.param(
+            {"requests": {"cpu": "1"}},
+            {"requests": {"cpu": "1", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
+            id="ours where they say nothing",
+        ),
+        pytest.param(
+            {"limits": {"cpu": 1, "memory": "8Mi"}},
+            {"requests": {"memory": "32Mi"}, "limits": {"cpu": 1, "memory": "128Mi"}},
+            id="ours where theirs would not do",
+        ),
+    ],
+)
+def test_the_container_that_we_add_asks_for_no_other_resources_than_the_one_that_trains(
+    given: Manifest, asked: Manifest
+) -> None:
+    """So a namespace whose limits let the user's container in lets ours in."""
+    worker = role(2)
+    worker["template"]["spec"]["containers"][0]["resources"] = given
+    (waiting,) = made("demo-worker-0", worker=worker)["spec"]["initContainers"]
+    assert waiting["resources"] == asked
+
+
+@pytest.mark.parametrize(
     ("spec", "pod", "policy"),
     [
         pytest.param({"worker": role(1)}, "demo-worker-0", "Never", id="by default"),
