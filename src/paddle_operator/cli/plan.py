@@ -71,7 +71,7 @@ def planned(manifest: Manifest, sets: dict[str, Manifest], training: Settings) -
 
 def planned_paddle_job(manifest: Manifest, sets: dict[str, Manifest], training: Settings) -> Pieces:
     """Name addresses that only a cluster can give for the pods that will have them."""
-    job = msgspec.convert({**manifest, "status": None}, PaddleJob)
+    job = going_on(msgspec.convert({**manifest, "status": None}, PaddleJob))
     workers = job.spec.worker.replicas if job.spec.worker else 1
     snapshot = Snapshot(job, datetime.now(UTC), training, gangs=let_in(training))
     made, cache = cached(snapshot.supply)
@@ -81,6 +81,13 @@ def planned_paddle_job(manifest: Manifest, sets: dict[str, Manifest], training: 
     pods = tuple(seen(pod, "Pending") for piece, pod in first.create if piece is Piece.POD)
     then = allowed(job, desired.plan(replace(snapshot, pods=pods)))
     return (*made, *then.apply, *first.create)
+
+
+def going_on(job: PaddleJob) -> PaddleJob:
+    if not job.spec.suspend:
+        return job
+    click.echo(f"{job.metadata.name} is suspended: this is what it gets when suspend is false", err=True)
+    return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, suspend=False))
 
 
 def planned_training_job(manifest: Manifest, sets: dict[str, Manifest], training: Settings) -> Pieces:

@@ -31,6 +31,14 @@ def test_each_job_that_users_have_gets_its_pods(name: str) -> None:
     assert (found.count("Pod"), found.count("ConfigMap")) == (replicas, 1)
 
 
+def test_a_suspended_job_is_shown_as_if_it_went_on() -> None:
+    job = circulating(DEMO)
+    suspended = {**job, "spec": {**job["spec"], "suspend": True}}
+    result = CliRunner().invoke(main, ["plan", "-f", "-"], input=yaml.safe_dump(suspended))
+    assert list(yaml.safe_load_all(result.stdout)) == planned(job)
+    assert result.stderr == "ps-demo is suspended: this is what it gets when suspend is false\n"
+
+
 def test_the_documents_tf_job_gets_its_cache_and_its_pod() -> None:
     objects = planned(circulating("TFJob/tf-cache"))
     assert kinds(objects) == [
