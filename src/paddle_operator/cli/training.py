@@ -22,7 +22,7 @@ OPTIONS = (
         "--scheduling",
         type=click.Choice([found.value for found in Scheduling]),
         default="",
-        help="Who schedules the pods of a PaddleJob all or none: volcano, or native for Kubernetes' own Workload API.",
+        help="Who schedules the pods of a PaddleJob all or none: volcano, or native: the alpha API of Kubernetes 1.35.",
     ),
     click.option(
         "--port-range",

@@ -29,7 +29,7 @@ MISSING = {
     ),
     Scheduling.NATIVE: (
         "the manager runs with --scheduling=native, and the cluster has no Workloads of scheduling.k8s.io/v1alpha1:"
-        " switch them on in Kubernetes 1.35, or start the manager without --scheduling"
+        " switch on this alpha API of Kubernetes 1.35, or start the manager without --scheduling"
     ),
 }
 

@@ -6,7 +6,7 @@ DEFAULT_IMAGE = "localhost/paddle-operator:dev"
 
 
 class Scheduling(StrEnum):
-    """Who schedules the pods of a job all or none: nobody, Volcano, or Kubernetes itself from 1.35 on."""
+    """Who schedules the pods of a job all or none: nobody, Volcano, or Kubernetes itself by 1.35's alpha API."""
 
     NONE = ""
     VOLCANO = "volcano"

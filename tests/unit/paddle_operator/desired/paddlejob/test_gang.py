@@ -154,7 +154,8 @@ def test_a_workload_which_cannot_change_is_made_anew_when_the_job_does() -> None
         pytest.param(
             NATIVE,
             "NoGangScheduling: the manager runs with --scheduling=native, and the cluster has no Workloads of"
-            " scheduling.k8s.io/v1alpha1: switch them on in Kubernetes 1.35, or start the manager without --scheduling",
+            " scheduling.k8s.io/v1alpha1: switch on this alpha API of Kubernetes 1.35, or start the manager without"
+            " --scheduling",
             id="native",
         ),
     ],
