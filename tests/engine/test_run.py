@@ -127,6 +127,14 @@ def test_a_pod_that_waits_for_somebody_says_for_what(machine: OneMachine) -> Non
     assert 'pod/stuck-worker-0 CreateContainerConfigError: secret "keys" not found' in told.errors
 
 
+def test_a_pod_whose_volume_cannot_be_had_says_why(machine: OneMachine) -> None:
+    worker = role(1, "true")
+    worker["template"]["spec"]["volumes"] = [{"name": "settings", "configMap": {"name": "settings"}}]
+    told = machine.call("run", machine.file("stuck", paddle_job("stuck", worker=worker)), "--timeout=3")
+    assert told.code == 1
+    assert told.errors.count('pod/stuck-worker-0 FailedMount: configmap "settings" not found') == 1
+
+
 def test_nothing_is_left_of_a_run(machine: OneMachine) -> None:
     told = machine.run(paddle_job("ends", worker=role(1, "sh", "-c", "sleep 1000 & exit 0")))
     assert told.code == 0, told

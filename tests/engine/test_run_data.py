@@ -37,6 +37,27 @@ def test_a_data_set_is_copied_cached_and_read_and_stays_warm(machine: OneMachine
     assert (machine.processes(), machine.mounts()) == ([], [])
 
 
+def test_data_that_could_never_be_mounted_is_refused_before_anybody_waits_for_it(
+    machine: OneMachine, tmp_path: Path
+) -> None:
+    file = machine.file("set", sample_set(tmp_path))
+    told = machine.call("run", file, "--juicefs=/nowhere/juicefs")
+    assert told.code == 1
+    assert told.errors == (
+        "Error: SampleSet numbers is mounted by JuiceFS, and there is no program /nowhere/juicefs: put it on PATH, or "
+        "name it with --juicefs\n"
+    )
+
+
+def test_servers_of_a_data_set_that_cannot_be_mounted_say_why(machine: OneMachine, tmp_path: Path) -> None:
+    broken = tmp_path / "juicefs"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    told = machine.call("run", machine.file("set", sample_set(tmp_path)), f"--juicefs={broken}", "--timeout=8")
+    assert told.code == 1
+    assert "pod/numbers-runtime-0 FailedMount: " in told.errors, told
+
+
 def test_jobs_of_other_frameworks_find_each_other_and_their_cache(machine: OneMachine, tmp_path: Path) -> None:
     training = Training(kubectl(machine), "demo", str(written(tmp_path / "mnist", mnist.FILES)))
     told = machine.run(training.shared_cache(60), training.tensorflow("tf"), training.torch("torch"))

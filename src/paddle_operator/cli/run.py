@@ -20,7 +20,7 @@ from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 from paddle_operator.embedded import manifests, session, stores
 from paddle_operator.embedded.follow import Followed, Follower, RefusedError
 from paddle_operator.embedded.manifests import ManifestError
-from paddle_operator.embedded.node import box
+from paddle_operator.embedded.node import box, plugin
 from paddle_operator.embedded.node.network import NetworkError
 from paddle_operator.embedded.node.programs import Programs
 from paddle_operator.embedded.node.rootfs import Mount
@@ -64,6 +64,10 @@ class Asked:
     stay: bool
     timeout: float | None
 
+    @property
+    def manifests(self) -> list[Manifest]:
+        return [manifest for path in self.files for manifest in manifests.read(path)]
+
 
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path, dir_okay=False, exists=True))
@@ -103,14 +107,19 @@ def run(  # noqa: PLR0913 one parameter for each option
     first = (str((venv / "bin").absolute()),) if venv else ()
     programs = Programs(DEFAULT_IMAGE, first, mounts)
     try:
-        for path in asked.files:
-            manifests.read(path)
+        require_mounts(manifests.mounted(asked.manifests), juicefs)
         with place.held():
             place.make()
             code = box.run(lambda: inside(place, asked, programs, juicefs))
     except (ManifestError, StateError, box.BoxError) as error:
         raise click.ClickException(str(error)) from error
     sys.exit(code)
+
+
+def require_mounts(named: str, juicefs: str) -> None:
+    """Refuse data that could never be mounted, before anybody waits for it."""
+    if named and (words := plugin.lacking(juicefs)):
+        raise ManifestError(f"{named} is mounted by JuiceFS, and {words}")
 
 
 def inside(state: StateDirectory, asked: Asked, programs: Programs, juicefs: str) -> int:
@@ -164,8 +173,7 @@ async def followed(running: Session, ground: session.Ground, asked: Asked) -> in
 
 def tell_limits(shown: Lines | Screen, asked: Asked) -> None:
     """Say once what is in the manifests and not looked at."""
-    everything = [manifest for path in asked.files for manifest in manifests.read(path)]
-    if found := manifests.ignored(everything):
+    if found := manifests.ignored(asked.manifests):
         shown.say(f"on one machine without a cluster these are ignored: {', '.join(found)}")
 
 

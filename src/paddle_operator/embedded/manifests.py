@@ -55,7 +55,7 @@ def _refuse(path: Path, manifest: Manifest) -> None:
             f"{path}: SampleSet {name} asks for {partitions} partitions, which take as many nodes, and this machine "
             "is one: set partitions to 1, or apply the file to a cluster"
         )
-    if _caches_with_fluid(spec):
+    if _caches_with(spec, "fluid"):
         raise ManifestError(
             f"{path}: {kind} {name} caches with Fluid, which is not here: cache with cacheEngine.juicefs, or apply the "
             "file to a cluster that has it"
@@ -68,11 +68,20 @@ def _refuse(path: Path, manifest: Manifest) -> None:
             )
 
 
-def _caches_with_fluid(spec: Manifest) -> bool:
+def mounted(manifests: Iterable[Manifest]) -> str:
+    """Name the first that brings data of its own, which is mounted by JuiceFS; nothing, if none does."""
+    for manifest in manifests:
+        spec = manifest.get("spec")
+        if manifest.get("kind") == "SampleSet" or (isinstance(spec, dict) and _caches_with(spec, "juicefs")):
+            return f"{manifest.get('kind')} {manifest['metadata']['name']}"
+    return ""
+
+
+def _caches_with(spec: Manifest, engine: str) -> bool:
     """Look at a CacheBackend, and at a job that describes its own."""
     places = [spec, spec.get("cacheBackend")]
     engines = [place.get("cacheEngine") for place in places if isinstance(place, dict)]
-    return any(isinstance(engine, dict) and "fluid" in engine for engine in engines)
+    return any(isinstance(found, dict) and engine in found for found in engines)
 
 
 def _containers(value: object) -> Iterator[Manifest]:

