@@ -29,6 +29,18 @@ def test_a_job_ends_with_its_own_exit_code(machine: OneMachine) -> None:
     assert machine.log("fails-worker-0") == "why\n"
 
 
+def test_a_job_has_its_exit_code_also_when_its_pods_are_cleaned_away(machine: OneMachine) -> None:
+    told = machine.run(paddle_job("fails", cleanPodPolicy="Always", worker=role(1, "sh", "-c", "exit 3")))
+    assert told.code == 3, told
+
+
+def test_a_pod_of_its_own_is_waited_for_and_ends_with_its_own_exit_code(machine: OneMachine) -> None:
+    spec = {"restartPolicy": "Never", **role(1, "sh", "-c", "sleep 0.5; exit 5")["template"]["spec"]}
+    told = machine.run({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "alone"}, "spec": spec})
+    assert told.code == 5, told
+    assert told.items["Pod/alone"]["status"]["phase"] == "Failed"
+
+
 @pytest.mark.parametrize(
     "intranet", [pytest.param("", id="by name"), pytest.param("PodIP", id="by number"), pytest.param("Service")]
 )

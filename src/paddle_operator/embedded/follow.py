@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
-from paddle_operator.embedded import progress
 from paddle_operator.embedded.progress import JOBS, Standing, standing
 from paddle_operator.embedded.session import Session
-from paddle_operator.embedded.workers import Worker, workers
+from paddle_operator.embedded.workers import Failures, Worker, workers
 from paddle_operator.kube import errors
-from paddle_operator.kube.request import PODS, Kind, Preconditions, create
+from paddle_operator.kube.request import Kind, Preconditions, create
 
 LOOK = 0.2
 GONE_WITHIN = 40.0
@@ -43,6 +42,11 @@ class Look:
 class Follower:
     session: Session
     _since: dict[Followed, float] = field(default_factory=dict)
+    _known: dict[Followed, str] = field(default_factory=dict)
+    _failures: Failures = field(default_factory=Failures)
+
+    def __post_init__(self) -> None:
+        self.session.server.objects.storage.listen(self._failures.hear)
 
     async def apply(self, manifests: Sequence[Manifest]) -> list[Followed]:
         """Give the API server what it takes; a job that was there before is begun anew."""
@@ -87,7 +91,7 @@ class Follower:
         """Look until all have come to an end."""
         while True:
             standings = {one: self._judged(one) for one in followed}
-            yield Look(standings, tuple(workers(self.session, self._uids(followed))))
+            yield Look(standings, tuple(workers(self.session, {self._known.get(one, "") for one in followed})))
             if all(found.good is not None for found in standings.values()):
                 return
             await asyncio.sleep(LOOK)
@@ -96,6 +100,7 @@ class Follower:
         found = self.session.server.objects.storage.find(one.kind, one.key)
         if found is None:
             return Standing("Deleted", "somebody deleted it", good=False)
+        self._known[one] = uid_of(found)
         seen = standing(found)
         if seen.patience is None:
             if seen.phase != TRIED_AGAIN:
@@ -105,12 +110,5 @@ class Follower:
         since = self._since.setdefault(one, now)
         return Standing(seen.phase, seen.words, False if now - since > seen.patience else None)
 
-    def _uids(self, followed: Sequence[Followed]) -> set[str]:
-        storage = self.session.server.objects.storage
-        return {uid_of(found) for one in followed if (found := storage.find(one.kind, one.key)) is not None}
-
     def exit_code(self, one: Followed, found: Standing) -> int:
-        job = self.session.server.objects.storage.find(one.kind, one.key)
-        if found.good or job is None:
-            return 0 if found.good else 1
-        return progress.exit_code(job, self.session.server.objects.storage.items(PODS))
+        return 0 if found.good else self._failures.code(self._known.get(one, ""))

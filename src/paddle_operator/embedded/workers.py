@@ -1,9 +1,10 @@
-"""The pods below what is followed: how each stands, and what it printed last or waits for."""
+"""The pods below what is followed: how each stands, what it printed last or waits for, and which failed first."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, uid_of, version_of
+from paddle_operator.embedded.apiserver.storage import Change
 from paddle_operator.embedded.node import containers
 from paddle_operator.embedded.session import Session
 from paddle_operator.kube.events import EVENTS, EventType
@@ -23,8 +24,40 @@ class Worker:
     is_stuck: bool
 
 
+@dataclass(frozen=True)
+class Failures:
+    """The code of the first container of each job that failed by itself, also when its pod is long gone."""
+
+    _codes: dict[str, int] = field(default_factory=dict)
+
+    def hear(self, change: Change) -> None:
+        pod = change.after
+        if change.kind != PODS or pod is None or "deletionTimestamp" in pod["metadata"]:
+            return
+        if code := failed_with(pod):
+            for uid in (uid_of(pod), (controller_of(pod) or {}).get("uid")):
+                self._codes.setdefault(str(uid), code)
+
+    def code(self, uid: str) -> int:
+        """Give the code of what did not end well; 1, if no container of it failed."""
+        return self._codes.get(uid, 1)
+
+
+def failed_with(pod: Manifest) -> int:
+    """Give the code of the container of a pod that failed first; 0, if none did."""
+    ended = [(found.get("state") or {}).get("terminated") or {} for found in _statuses(pod)]
+    failed = sorted((found for found in ended if found.get("exitCode")), key=lambda found: str(found.get("finishedAt")))
+    return int(failed[0]["exitCode"]) if failed else 0
+
+
+def _statuses(pod: Manifest) -> list[Manifest]:
+    """Give what is told of all containers of a pod, in the order in which they begin."""
+    status = pod.get("status") or {}
+    return [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
+
+
 def workers(session: Session, followed: Collection[str]) -> Iterator[Worker]:
-    """Give the pods of what has these uids; those further below, as a data set's servers are, only if they are stuck."""
+    """Give the pods of what has these uids; those further below, as a data set's servers, only if they are stuck."""
     for pod in session.server.objects.storage.items(PODS):
         distance = next((steps for steps, uid in enumerate(_lineage(session, pod)) if uid in followed), None)
         trouble = _trouble(session, pod)
@@ -52,9 +85,7 @@ def _last_line(session: Session, pod: Manifest) -> str:
 
 def _trouble(session: Session, pod: Manifest) -> str:
     """Say what a pod waits for, if somebody has to do something: by a container's own words, or by the newest event."""
-    status = pod.get("status") or {}
-    every = [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
-    waiting = [(found.get("state") or {}).get("waiting") for found in every]
+    waiting = [(found.get("state") or {}).get("waiting") for found in _statuses(pod)]
     told = [found for found in waiting if found and found.get("message")]
     if not told and all(waiting):
         told = _warnings(session, uid_of(pod))[-1:]
