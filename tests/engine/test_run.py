@@ -106,6 +106,19 @@ def test_a_sidecar_begins_before_the_main_container_runs_on_beside_it_and_ends_a
     assert machine.log("helped-worker-0", "beside") == "begun\nended\n"
 
 
+def test_a_directory_to_work_in_is_made_where_there_is_none_and_not_on_the_machine(machine: OneMachine) -> None:
+    told = machine.run(paddle_job("works", worker=role(1, "pwd", workingDir="/never/there")))
+    assert told.code == 0, (told, machine.log("works-worker-0"))
+    assert machine.log("works-worker-0") == "/never/there\n"
+    assert not Path("/never").exists()
+
+
+def test_a_program_that_there_is_not_is_named(machine: OneMachine) -> None:
+    told = machine.run(paddle_job("lacks", worker=role(1, "no-such-program")))
+    assert told.code == 128
+    assert machine.log("lacks-worker-0").startswith("there is no program no-such-program on this machine")
+
+
 @pytest.mark.parametrize("wrong", ["zero partitions", "source and sources", "a schedule's name that is too long"])
 def test_what_the_api_server_refuses_is_told_in_its_words(machine: OneMachine, wrong: str) -> None:
     name, changes, words = REFUSED[wrong]

