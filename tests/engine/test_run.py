@@ -160,6 +160,25 @@ def test_a_pod_whose_volume_cannot_be_had_says_why(machine: OneMachine) -> None:
     assert told.errors.count('pod/stuck-worker-0 FailedMount: configmap "settings" not found') == 1
 
 
+def test_a_run_that_takes_too_long_says_so_and_how_it_stands(machine: OneMachine) -> None:
+    worker = role(1, "sleep", "1000")
+    worker["template"]["spec"]["terminationGracePeriodSeconds"] = 0
+    told = machine.run(paddle_job("long", worker=worker), options=["--timeout=2"])
+    assert told.code == 1
+    assert told.errors == "Error: it has not come to its end in 2 seconds: give it more with --timeout\n"
+    assert "PaddleJob/long" in told.items
+
+
+def test_what_is_ignored_is_said_once(machine: OneMachine) -> None:
+    policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "closed"}}
+    worker = role(1, "true", lifecycle={"preStop": {"exec": {"command": ["true"]}}})
+    file = machine.file("both", policy, paddle_job("ends", worker=worker))
+    told = machine.call("run", file)
+    assert told.code == 0, told
+    words = "on one machine without a cluster these are ignored: network policies, images, lifecycle hooks\n"
+    assert told.errors.count(words) == 1, told.errors
+
+
 def test_nothing_is_left_of_a_run(machine: OneMachine) -> None:
     told = machine.run(paddle_job("ends", worker=role(1, "sh", "-c", "sleep 1000 & exit 0")))
     assert told.code == 0, told

@@ -8,7 +8,12 @@ import yaml
 from paddle_operator.api.manifest import Manifest, is_complete
 
 RESOURCES = ("limits", "requests")
-PLACEMENT = ("nodeSelector", "nodeName", "tolerations", "priorityClassName", "schedulerName", "runtimeClassName")
+PLACEMENT = (
+    *("nodeSelector", "nodeName", "tolerations", "topologySpreadConstraints"),
+    *("priorityClassName", "schedulerName", "runtimeClassName"),
+)
+
+POLICIES = ("NetworkPolicy",)
 
 # Kinds of Kubernetes' own whose controllers are not here.
 UNTENDED = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet")
@@ -84,41 +89,50 @@ def _caches_with(spec: Manifest, engine: str) -> bool:
     return any(isinstance(found, dict) and engine in found for found in engines)
 
 
+def _parts(value: object) -> Iterator[Manifest]:
+    """Give all that is described inside of something, from the outside in."""
+    if isinstance(value, dict):
+        yield value
+    inner: Iterable[object] = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in inner:
+        yield from _parts(part)
+
+
 def _containers(value: object) -> Iterator[Manifest]:
     """Find the containers of all pods that are described anywhere."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _containers(item)
-    if not isinstance(value, dict):
-        return
-    for name, part in value.items():
-        if name in ("containers", "initContainers") and isinstance(part, list):
-            yield from (item for item in part if isinstance(item, dict))
-        else:
-            yield from _containers(part)
+    for part in _parts(value):
+        for found in (part.get(name) for name in ("initContainers", "containers")):
+            yield from (item for item in found if isinstance(item, dict)) if isinstance(found, list) else ()
 
 
 def ignored(manifests: Iterable[Manifest]) -> list[str]:
     """Name what the manifests ask for and nobody looks at here, each once."""
     found: dict[str, None] = {}
     for manifest in manifests:
-        found |= dict.fromkeys(_ignored(manifest.get("spec")))
+        if manifest.get("kind") in POLICIES:
+            found["network policies"] = None
+            continue
+        for part in _parts(manifest.get("spec")):
+            found |= dict.fromkeys(_ignored(part))
     return list(found)
 
 
-def _ignored(value: object) -> Iterator[str]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _ignored(item)
-    if not isinstance(value, dict):
-        return
-    if value.get("image") and value.get("name"):
+def followed(manifests: Iterable[Manifest]) -> list[Manifest]:
+    """Leave out what is ignored as a whole."""
+    return [manifest for manifest in manifests if manifest.get("kind") not in POLICIES]
+
+
+def _ignored(part: Manifest) -> Iterator[str]:
+    affinity, resources = part.get("affinity"), part.get("resources")
+    if part.get("image") and part.get("name"):
         yield "images"
-    if any(name in (value.get("resources") or {}) for name in RESOURCES if isinstance(value.get("resources"), dict)):
+    if isinstance(resources, dict) and any(name in resources for name in RESOURCES):
         yield "resources"
-    if any(value.get(name) for name in PLACEMENT) or "nodeAffinity" in (value.get("affinity") or {}):
-        yield "node selectors, tolerations and priorities"
-    if value.get("securityContext"):
+    if any(part.get(name) for name in PLACEMENT) or (isinstance(affinity, dict) and affinity):
+        yield "node selectors, affinities, tolerations and priorities"
+    if part.get("securityContext"):
         yield "security contexts"
-    for part in value.values():
-        yield from _ignored(part)
+    if part.get("hostNetwork") or part.get("intranet") == "Host":
+        yield "the host's network"
+    if part.get("lifecycle") and part.get("name"):
+        yield "lifecycle hooks"

@@ -80,7 +80,29 @@ def test_what_is_wrong_everywhere_is_left_to_the_api_server(tmp_path: Path, spec
 
 def test_what_is_ignored_is_named_once(tmp_path: Path) -> None:
     found = manifests.read(written(tmp_path, f"{JOB}---{JOB}"))
-    assert manifests.ignored(found) == ["node selectors, tolerations and priorities", "images", "resources"]
+    assert manifests.ignored(found) == ["node selectors, affinities, tolerations and priorities", "images", "resources"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "named"),
+    [
+        pytest.param("affinity: {podAntiAffinity: {a: 1}}", "node selectors, affinities, tolerations and priorities"),
+        pytest.param("topologySpreadConstraints: [{}]", "node selectors, affinities, tolerations and priorities"),
+        pytest.param("hostNetwork: true", "the host's network"),
+        pytest.param("containers: [{name: a, command: [a], lifecycle: {preStop: {}}}]", "lifecycle hooks"),
+        pytest.param("securityContext: {runAsUser: 1}", "security contexts"),
+        pytest.param("affinity: 3", "", id="what is wrong everywhere"),
+    ],
+)
+def test_all_that_is_ignored_is_named(tmp_path: Path, spec: str, named: str) -> None:
+    found = manifests.read(written(tmp_path, f"kind: Pod\nmetadata: {{name: x}}\nspec: {{{spec}}}"))
+    assert manifests.ignored(found) == ([named] if named else [])
+
+
+def test_network_policies_are_left_out_and_named(tmp_path: Path) -> None:
+    found = manifests.read(written(tmp_path, f"kind: NetworkPolicy\nmetadata: {{name: x}}\n---{JOB}"))
+    assert manifests.ignored(found)[0] == "network policies"
+    assert [manifest["kind"] for manifest in manifests.followed(found)] == ["PaddleJob"]
 
 
 @pytest.mark.parametrize(
