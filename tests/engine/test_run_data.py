@@ -117,6 +117,19 @@ def test_the_program_in_a_wheel_mounts(machine: OneMachine, tmp_path: Path) -> N
     assert told.code == 0, (told, machine.own_log)
 
 
+def test_a_data_set_is_where_its_secret_says(machine: OneMachine, tmp_path: Path) -> None:
+    with juicefs.redis(tmp_path / "redis", "hush") as redis:
+        store = {"name": "numbers", "metaurl": redis.address(1), "storage": "file", "bucket": f"{tmp_path}/objects/"}
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "numbers"}, "stringData": store}
+        source = written(tmp_path / "source", {"0": "0\n"})
+        told = machine.run(secret, sample_set(source), reader("reads"), options=["--timeout=60"])
+        assert told.code == 0, (told, machine.own_log)
+        assert machine.log("reads-worker-0") == "0\n"
+        assert "numbers" in redis.ask("-n", "1", "get", "setting")
+    assert list((tmp_path / "objects/numbers/chunks").rglob("*_2"))
+    assert list(StateDirectory(machine.state).volumes.iterdir()) == []
+
+
 def test_jobs_of_other_frameworks_find_each_other_and_their_cache(machine: OneMachine, tmp_path: Path) -> None:
     training = Training(kubectl(machine), "demo", str(written(tmp_path / "mnist", mnist.FILES)))
     told = machine.run(training.shared_cache(60), training.tensorflow("tf"), training.torch("torch"))
