@@ -109,6 +109,7 @@ def run(  # noqa: PLR0913 one parameter for each option
     first = (str((venv / "bin").absolute()),) if venv else ()
     programs = Programs(DEFAULT_IMAGE, first, mounts)
     try:
+        manifests.refuse_hidden_stores(asked.manifests)
         require_mounts(manifests.mounted(asked.manifests), juicefs)
         with place.held():
             place.make()

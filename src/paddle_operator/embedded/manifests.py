@@ -5,7 +5,8 @@ from pathlib import Path
 
 import yaml
 
-from paddle_operator.api.manifest import Manifest, is_complete
+from paddle_operator.api.manifest import Manifest, is_complete, key_of
+from paddle_operator.embedded.node.sources import SECRETS, values_of
 
 RESOURCES = ("limits", "requests")
 PLACEMENT = (
@@ -14,6 +15,10 @@ PLACEMENT = (
 )
 
 POLICIES = ("NetworkPolicy",)
+
+# What a SampleSet's Secret says of its stores, and how names end that Kubernetes gives.
+STORES = ("metaurl", "bucket")
+INSIDE = (".svc", ".svc.cluster.local")
 
 # Kinds of Kubernetes' own whose controllers are not here.
 UNTENDED = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet")
@@ -80,6 +85,39 @@ def mounted(manifests: Iterable[Manifest]) -> str:
         if manifest.get("kind") == "SampleSet" or (isinstance(spec, dict) and _caches_with(spec, "juicefs")):
             return f"{manifest.get('kind')} {manifest['metadata']['name']}"
     return ""
+
+
+def refuse_hidden_stores(manifests: Iterable[Manifest]) -> None:
+    """Refuse stores behind names that only pods know: JuiceFS looks for them in the machine's network."""
+    every = list(manifests)
+    services = [key_of(manifest) for manifest in every if manifest.get("kind") == "Service"]
+    names = {name for key in services for name in (key.name, f"{key.name}.{key.namespace or 'default'}")}
+    for manifest in every:
+        for field, host in _stores(manifest):
+            if host in names or host.endswith(INSIDE):
+                raise ManifestError(
+                    f"Secret {key_of(manifest).name} has {field} at {host}, a Service, which only pods reach on one "
+                    "machine, and JuiceFS is none: run the store beside it and name the machine's address, or leave "
+                    f"{field} out"
+                )
+
+
+def _stores(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    """Name the hosts that a Secret has JuiceFS look for."""
+    if manifest.get("kind") != SECRETS.kind:
+        return
+    encoded = {"kind": SECRETS.kind, "data": _texts(manifest.get("data"))}
+    texts = {name: value.decode(errors="replace") for name, value in values_of(encoded).items()}
+    texts |= _texts(manifest.get("stringData"))
+    for field in STORES:
+        place = texts.get(field, "").partition("://")[2].partition("/")[0].rpartition("@")[2]
+        yield from ((field, host.strip("()").partition(":")[0]) for host in place.split(","))
+
+
+def _texts(value: object) -> dict[str, str]:
+    """Take what is text, where there is anything."""
+    fields = value.items() if isinstance(value, dict) else ()
+    return {str(name): text for name, text in fields if isinstance(text, str)}
 
 
 def _caches_with(spec: Manifest, engine: str) -> bool:

@@ -1,5 +1,6 @@
 """Manifests for one machine."""
 
+import base64
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,41 @@ def test_network_policies_are_left_out_and_named(tmp_path: Path) -> None:
 )
 def test_what_is_mounted_is_known_before_anything_starts(tmp_path: Path, text: str, named: str) -> None:
     assert manifests.mounted(manifests.read(written(tmp_path, text))) == named
+
+
+SERVICE = "kind: Service\nmetadata: {name: redis}\n---\n"
+ENCODED = base64.b64encode(b"redis://redis/1").decode()
+
+
+@pytest.mark.parametrize(
+    ("store", "named"),
+    [
+        pytest.param("stringData: {metaurl: 'redis://:hush@redis:6379/1'}", "metaurl at redis,", id="a Service's name"),
+        pytest.param(f"data: {{metaurl: {ENCODED}}}", "metaurl at redis,", id="encoded"),
+        pytest.param("stringData: {metaurl: 'redis://redis.default:6379/1'}", "metaurl at redis.default,", id="longer"),
+        pytest.param("stringData: {metaurl: 'mysql://me:x@(db.other.svc:3306)/a'}", "at db.other.svc,", id="MySQL"),
+        pytest.param(
+            "stringData: {bucket: 'http://minio.a.svc.cluster.local:9000/b'}", "bucket at minio", id="objects"
+        ),
+    ],
+)
+def test_stores_that_only_pods_reach_are_refused_in_words(tmp_path: Path, store: str, named: str) -> None:
+    found = manifests.read(written(tmp_path, f"{SERVICE}kind: Secret\nmetadata: {{name: keys}}\n{store}"))
+    with pytest.raises(ManifestError, match=f"Secret keys has .*{named}"):
+        manifests.refuse_hidden_stores(found)
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        "stringData: {metaurl: 'redis://redis:x@10.0.0.1:6379/1'}",
+        "stringData: {metaurl: 'sqlite3:///redis/meta.db', bucket: /redis}",
+        "stringData: 3",
+        "data: [1]",
+        "data: {metaurl: 3, bucket: ü}",
+    ],
+)
+def test_stores_elsewhere_are_let_be(tmp_path: Path, store: str) -> None:
+    manifests.refuse_hidden_stores(
+        manifests.read(written(tmp_path, f"{SERVICE}kind: Secret\nmetadata: {{name: keys}}\n{store}"))
+    )
