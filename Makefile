@@ -21,6 +21,7 @@ help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' Makefile
 
 quickstart: ready juicefs ## See it work, without a cluster: images cached, and PaddlePaddle trained on them
+	tools/prerequisites
 	tools/paddle dist/paddle
 	$(BIN)/python tools/trial dist/quickstart
 	$(BIN)/paddle-operator run --state-dir dist/quickstart/state --juicefs dist/juicefs/juicefs --venv dist/paddle \
