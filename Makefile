@@ -80,7 +80,7 @@ image: wheels juicefs ## Build the container image
 	$(BIN)/localkube build-image -t $(IMAGE) --base-packages $(IMAGE_PACKAGES) .
 
 clean: ## Remove .venv and the caches of this checkout, and what the quick start left in memory; clusters stay
-	[ ! -x $(BIN)/paddle-operator ] || $(BIN)/paddle-operator down --state-dir dist/quickstart/state
+	-[ ! -x $(BIN)/paddle-operator ] || $(BIN)/paddle-operator down --state-dir dist/quickstart/state
 	rm -rf .venv dist test-artifacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 	find src tests tools -type d -name __pycache__ -prune -exec rm -rf {} +
 

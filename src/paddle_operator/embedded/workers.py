@@ -35,8 +35,8 @@ class Failures:
         if change.kind != PODS or pod is None or "deletionTimestamp" in pod["metadata"]:
             return
         if code := failed_with(pod):
-            for uid in (uid_of(pod), (controller_of(pod) or {}).get("uid")):
-                self._codes.setdefault(str(uid), code)
+            owner = controller_of(pod)
+            self._codes.setdefault(uid_of(pod) if owner is None else str(owner.get("uid")), code)
 
     def code(self, uid: str) -> int:
         """Give the code of what did not end well; 1, if no container of it failed."""
@@ -74,7 +74,8 @@ def _lineage(session: Session, manifest: Manifest) -> Iterator[str]:
     resource = objects.catalogue.of_kind(owner.get("apiVersion", ""), owner.get("kind", ""))
     if resource is not None:
         above = objects.storage.find(resource.kind, Key(key_of(manifest).namespace, owner["name"]))
-        yield from _lineage(session, above) if above is not None else ()
+        if above is not None and uid_of(above) == owner.get("uid"):
+            yield from _lineage(session, above)
 
 
 def _last_line(session: Session, pod: Manifest) -> str:
