@@ -87,6 +87,18 @@ class OneMachine:
             raise AssertionError(f"it did not end: {errors}{self.own_log}") from None
         return Told(begun.returncode, output, errors)
 
+    def says(self, words: str, *argv: str | Path) -> bool:
+        """Tell whether a command says this at some time; then it is ended."""
+        begun = self.begin(*argv)
+        late = threading.Timer(PATIENCE, begun.kill)
+        late.start()
+        try:
+            return any(words in line for line in begun.stderr or ())
+        finally:
+            late.cancel()
+            begun.send_signal(signal.SIGTERM)
+            begun.communicate(timeout=20)
+
     def watch(self, *words: str | Path) -> Told:
         """Run the command at a terminal; its errors are all that was ever drawn there."""
         screen, theirs = pty.openpty()
