@@ -21,6 +21,7 @@ help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' Makefile
 
 quickstart: ready juicefs ## See it work, without a cluster: images cached, and PaddlePaddle trained on them
+	tools/prerequisites
 	tools/paddle dist/paddle
 	$(BIN)/python tools/trial dist/quickstart
 	$(BIN)/paddle-operator run --state-dir dist/quickstart/state --juicefs dist/juicefs/juicefs --venv dist/paddle \
@@ -78,7 +79,8 @@ juicefs: ready ## Fetch the program of JuiceFS into dist/juicefs, or take the on
 image: wheels juicefs ## Build the container image
 	$(BIN)/localkube build-image -t $(IMAGE) --base-packages $(IMAGE_PACKAGES) .
 
-clean: ## Remove .venv and the caches of this checkout; clusters stay
+clean: ## Remove .venv and the caches of this checkout, and what the quick start left in memory; clusters stay
+	-[ ! -x $(BIN)/paddle-operator ] || $(BIN)/paddle-operator down --state-dir dist/quickstart/state
 	rm -rf .venv dist test-artifacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 	find src tests tools -type d -name __pycache__ -prune -exec rm -rf {} +
 

@@ -29,6 +29,18 @@ def test_a_job_ends_with_its_own_exit_code(machine: OneMachine) -> None:
     assert machine.log("fails-worker-0") == "why\n"
 
 
+def test_a_job_has_its_exit_code_also_when_its_pods_are_cleaned_away(machine: OneMachine) -> None:
+    told = machine.run(paddle_job("fails", cleanPodPolicy="Always", worker=role(1, "sh", "-c", "exit 3")))
+    assert told.code == 3, told
+
+
+def test_a_pod_of_its_own_is_waited_for_and_ends_with_its_own_exit_code(machine: OneMachine) -> None:
+    spec = {"restartPolicy": "Never", **role(1, "sh", "-c", "sleep 0.5; exit 5")["template"]["spec"]}
+    told = machine.run({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "alone"}, "spec": spec})
+    assert told.code == 5, told
+    assert told.items["Pod/alone"]["status"]["phase"] == "Failed"
+
+
 @pytest.mark.parametrize(
     "intranet", [pytest.param("", id="by name"), pytest.param("PodIP", id="by number"), pytest.param("Service")]
 )
@@ -94,6 +106,19 @@ def test_a_sidecar_begins_before_the_main_container_runs_on_beside_it_and_ends_a
     assert machine.log("helped-worker-0", "beside") == "begun\nended\n"
 
 
+def test_a_directory_to_work_in_is_made_where_there_is_none_and_not_on_the_machine(machine: OneMachine) -> None:
+    told = machine.run(paddle_job("works", worker=role(1, "pwd", workingDir="/never/there")))
+    assert told.code == 0, (told, machine.log("works-worker-0"))
+    assert machine.log("works-worker-0") == "/never/there\n"
+    assert not Path("/never").exists()
+
+
+def test_a_program_that_there_is_not_is_named(machine: OneMachine) -> None:
+    told = machine.run(paddle_job("lacks", worker=role(1, "no-such-program")))
+    assert told.code == 128
+    assert machine.log("lacks-worker-0").startswith("there is no program no-such-program on this machine")
+
+
 @pytest.mark.parametrize("wrong", ["zero partitions", "source and sources", "a schedule's name that is too long"])
 def test_what_the_api_server_refuses_is_told_in_its_words(machine: OneMachine, wrong: str) -> None:
     name, changes, words = REFUSED[wrong]
@@ -125,6 +150,32 @@ def test_a_pod_that_waits_for_somebody_says_for_what(machine: OneMachine) -> Non
     told = machine.call("run", machine.file("stuck", paddle_job("stuck", worker=worker)), "--timeout=3")
     assert told.code == 1
     assert 'pod/stuck-worker-0 CreateContainerConfigError: secret "keys" not found' in told.errors
+
+
+def test_a_pod_whose_volume_cannot_be_had_says_why(machine: OneMachine) -> None:
+    worker = role(1, "true")
+    worker["template"]["spec"]["volumes"] = [{"name": "settings", "configMap": {"name": "settings"}}]
+    words = 'pod/stuck-worker-0 FailedMount: configmap "settings" not found'
+    assert machine.says(words, "run", machine.file("stuck", paddle_job("stuck", worker=worker))), machine.own_log
+
+
+def test_a_run_that_takes_too_long_says_so_and_how_it_stands(machine: OneMachine) -> None:
+    worker = role(1, "sleep", "1000")
+    worker["template"]["spec"]["terminationGracePeriodSeconds"] = 0
+    told = machine.run(paddle_job("long", worker=worker), options=["--timeout=5"])
+    assert told.code == 1
+    assert told.errors == "Error: it has not come to its end in 5 seconds: give it more with --timeout\n"
+    assert "PaddleJob/long" in told.items
+
+
+def test_what_is_ignored_is_said_once(machine: OneMachine) -> None:
+    policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "closed"}}
+    worker = role(1, "true", lifecycle={"preStop": {"exec": {"command": ["true"]}}})
+    file = machine.file("both", policy, paddle_job("ends", worker=worker))
+    told = machine.call("run", file)
+    assert told.code == 0, told
+    words = "on one machine without a cluster these are ignored: network policies, images, lifecycle hooks\n"
+    assert told.errors.count(words) == 1, told.errors
 
 
 def test_nothing_is_left_of_a_run(machine: OneMachine) -> None:

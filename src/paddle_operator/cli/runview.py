@@ -44,12 +44,14 @@ class Lines:
 
 
 class Screen:
-    """A table that is drawn anew as things change."""
+    """A table that is drawn anew as things change; what came to its end before stays in it."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
+        self._last = Look({}, ())
 
     def show(self, look: Look) -> None:
+        self._last = look = Look({**self._last.standings, **look.standings}, look.workers)
         table = Table(box=None, padding=(0, 2, 0, 0))
         for title in ("OBJECT", "PHASE", ""):
             table.add_column(title, no_wrap=True)

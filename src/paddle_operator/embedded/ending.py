@@ -38,6 +38,7 @@ def end_run(state: StateDirectory) -> bool:
 def remove(state: StateDirectory) -> None:
     """Remove the directory, and the caches that data sets have elsewhere; refuse what is no directory of ours."""
     if not state.root.exists():
+        shutil.rmtree(state.memory, ignore_errors=True)
         return
     strange = {path.name for path in state.root.iterdir()} - OURS - _written(state)
     if strange:
@@ -48,7 +49,19 @@ def remove(state: StateDirectory) -> None:
         for cache in caches(state):
             shutil.rmtree(cache, ignore_errors=True)
         shutil.rmtree(state.memory, ignore_errors=True)
-        shutil.rmtree(state.root)
+        _empty(state)
+
+
+def _empty(state: StateDirectory) -> None:
+    """Remove the lock as the last thing; who waited for it may have made another at once, and keeps the directory."""
+    for path in state.root.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path != state.lock:
+            path.unlink()
+    state.lock.unlink()
+    with contextlib.suppress(OSError):
+        state.root.rmdir()
 
 
 def _written(state: StateDirectory) -> set[str]:

@@ -5,13 +5,12 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, uid_of
-from paddle_operator.embedded import progress
-from paddle_operator.embedded.node import containers
+from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.embedded.progress import JOBS, Standing, standing
 from paddle_operator.embedded.session import Session
+from paddle_operator.embedded.workers import Failures, Worker, workers
 from paddle_operator.kube import errors
-from paddle_operator.kube.request import PODS, Kind, Preconditions, create
+from paddle_operator.kube.request import Kind, Preconditions, create
 
 LOOK = 0.2
 GONE_WITHIN = 40.0
@@ -32,16 +31,6 @@ class Followed:
 
 
 @dataclass(frozen=True)
-class Worker:
-    """A pod of a job: how it stands, and what it printed last."""
-
-    name: str
-    phase: str
-    line: str
-    is_stuck: bool
-
-
-@dataclass(frozen=True)
 class Look:
     """All that is followed, at one moment."""
 
@@ -53,6 +42,11 @@ class Look:
 class Follower:
     session: Session
     _since: dict[Followed, float] = field(default_factory=dict)
+    _known: dict[Followed, str] = field(default_factory=dict)
+    _failures: Failures = field(default_factory=Failures)
+
+    def __post_init__(self) -> None:
+        self.session.server.objects.storage.listen(self._failures.hear)
 
     async def apply(self, manifests: Sequence[Manifest]) -> list[Followed]:
         """Give the API server what it takes; a job that was there before is begun anew."""
@@ -97,7 +91,7 @@ class Follower:
         """Look until all have come to an end."""
         while True:
             standings = {one: self._judged(one) for one in followed}
-            yield Look(standings, tuple(self._workers(followed)))
+            yield Look(standings, tuple(workers(self.session, {self._known.get(one, "") for one in followed})))
             if all(found.good is not None for found in standings.values()):
                 return
             await asyncio.sleep(LOOK)
@@ -106,6 +100,7 @@ class Follower:
         found = self.session.server.objects.storage.find(one.kind, one.key)
         if found is None:
             return Standing("Deleted", "somebody deleted it", good=False)
+        self._known[one] = uid_of(found)
         seen = standing(found)
         if seen.patience is None:
             if seen.phase != TRIED_AGAIN:
@@ -115,32 +110,5 @@ class Follower:
         since = self._since.setdefault(one, now)
         return Standing(seen.phase, seen.words, False if now - since > seen.patience else None)
 
-    def _workers(self, followed: Sequence[Followed]) -> list[Worker]:
-        objects = self.session.server.objects
-        owners = {uid_of(found) for one in followed if (found := objects.storage.find(one.kind, one.key)) is not None}
-        pods = [pod for pod in objects.storage.items(PODS) if (controller_of(pod) or {}).get("uid") in owners]
-        return [
-            Worker(key_of(pod).name, str(pod["status"].get("phase")), self._last_line(pod), bool(_trouble(pod)))
-            for pod in pods
-        ]
-
-    def _last_line(self, pod: Manifest) -> str:
-        """Give what it waits for, if somebody has to do something, and else what it printed last."""
-        if words := _trouble(pod):
-            return words
-        files = self.session.logs.runs(pod, pod["spec"]["containers"][0]["name"])
-        lines = containers.last_words(files[-1]).strip().splitlines() if files else []
-        return "".join(letter if letter.isprintable() else " " for letter in (lines[-1] if lines else ""))
-
     def exit_code(self, one: Followed, found: Standing) -> int:
-        job = self.session.server.objects.storage.find(one.kind, one.key)
-        if found.good or job is None:
-            return 0 if found.good else 1
-        return progress.exit_code(job, self.session.server.objects.storage.items(PODS))
-
-
-def _trouble(pod: Manifest) -> str:
-    status = pod.get("status") or {}
-    states = [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
-    waiting = [(found.get("state") or {}).get("waiting") or {} for found in states]
-    return next((f"{found['reason']}: {found['message']}" for found in waiting if found.get("message")), "")
+        return 0 if found.good else self._failures.code(self._known.get(one, ""))

@@ -1,5 +1,6 @@
 """What stays from one run to the next: data sets and what belongs to them, written down as they change."""
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from paddle_operator.embedded.apiserver.objects import Objects
 from paddle_operator.embedded.apiserver.storage import Change
 from paddle_operator.kube.request import Kind
 
+log = logging.getLogger(__name__)
 # Jobs are begun anew by each run, and pods are gone with the processes that they were.
 KEPT = {
     "samplesets",
@@ -39,6 +41,7 @@ class Journal:
     def __init__(self, place: Path) -> None:
         self._place = place
         self._descriptor = -1
+        self._owed: dict[tuple[Kind, Key], bytes] = {}
 
     def resume(self, objects: Objects) -> None:
         """Put back what was there, write it down anew in short, and follow it from now on."""
@@ -64,7 +67,23 @@ class Journal:
 
     def _hear(self, change: Change) -> None:
         if change.kind.plural in KEPT:
-            os.write(self._descriptor, _line(_entry(change.kind, key_of(change.last), change.after)))
+            key = key_of(change.last)
+            self._owed[change.kind, key] = _line(_entry(change.kind, key, change.after))
+            self._write()
+
+    def _write(self) -> None:
+        """Add what is owed as a whole: on a full disk nothing of it, and it stays owed until the next change."""
+        size, lines = os.fstat(self._descriptor).st_size, b"".join(self._owed.values())
+        try:
+            written = os.write(self._descriptor, lines)
+        except OSError as error:
+            log.error("not written down place=%s: %s", self._place, error.strerror)  # noqa: TRY400 the words say it all
+            return
+        if written == len(lines):
+            self._owed.clear()
+            return
+        os.ftruncate(self._descriptor, size)
+        log.error("not written down place=%s: it is full", self._place)
 
 
 def read(place: Path) -> Iterator[Entry]:

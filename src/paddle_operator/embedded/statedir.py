@@ -84,21 +84,30 @@ class StateDirectory:
     @contextlib.contextmanager
     def held(self, patience: float = PATIENCE) -> Iterator[None]:
         """Be the only one; the kernel takes the lock back when the last process of a run is gone."""
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         deadline = time.monotonic() + patience
+        while (descriptor := self._locked()) is None:
+            if time.monotonic() > deadline:
+                raise StateError(f"{self.root} is in use by process {self.holder}: end that first, or use --state-dir")
+            time.sleep(PAUSE)
         try:
-            while not _taken(descriptor):
-                if time.monotonic() > deadline:
-                    raise StateError(
-                        f"{self.root} is in use by process {self.holder}: end that first, or use --state-dir"
-                    )
-                time.sleep(PAUSE)
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
             yield
         finally:
             os.close(descriptor)
+
+    def _locked(self) -> int | None:
+        """Take the lock that is there now: who held it may have removed it, and the directory with it."""
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            return None
+        with contextlib.suppress(FileNotFoundError):
+            if _taken(descriptor) and os.path.samestat(os.fstat(descriptor), self.lock.stat()):
+                return descriptor
+        os.close(descriptor)
+        return None
 
     @property
     def holder(self) -> int | None:

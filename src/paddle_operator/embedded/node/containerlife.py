@@ -30,8 +30,9 @@ LONGEST_LOG = 64 << 20
 class ContainerLife:
     """`specify` says how to start it; `changed` is told whenever its state has changed.
 
-    An init container's good end is told together with what follows it, as a kubelet does. `inside` is the way into it
-    while it runs; `begun` says that it has started, once and for all.
+    An init container's good end is told together with what follows it, as a kubelet does. `grace` is how long it may
+    take to end when a probe has failed. `inside` is the way into it while it runs; `begun` says that it has started,
+    once and for all.
     """
 
     container: Manifest
@@ -41,6 +42,7 @@ class ContainerLife:
     log: Callable[[int], Path]
     changed: Callable[[], Awaitable[None]]
     state: ContainerState
+    grace: float
     is_first: bool = False
     inside: Inside | None = None
     begun: asyncio.Event = field(default_factory=asyncio.Event)
@@ -140,20 +142,30 @@ class ContainerLife:
             await self._until_started(startup, subject, process)
         async with asyncio.TaskGroup() as group:
             if liveness := self.container.get("livenessProbe"):
-                group.create_task(probes.follow(liveness, subject, begin=True, told=lambda _: _fail(process)))
+                group.create_task(
+                    probes.follow(liveness, subject, begin=True, told=lambda _: self._fail(process, liveness))
+                )
             if readiness := self.container.get("readinessProbe"):
                 group.create_task(self._follow_readiness(readiness, subject))
 
     async def _until_started(self, probe: Manifest, subject: probes.Subject, process: Process) -> None:
-        how = probes.pace(probe)
+        how, failures = probes.pace(probe), 0
         await asyncio.sleep(how.delay)
-        for _ in range(how.failures):
-            if await probes.ask(probe, subject, how.timeout):
+        while failures < how.failures:
+            answer = await probes.ask(probe, subject, how.timeout)
+            if answer:
                 self._note_start()
                 await self.changed()
                 return
+            failures += answer is False
             await asyncio.sleep(how.period)
-        _fail(process)
+        self._fail(process, probe)
+
+    def _fail(self, process: Process, probe: Manifest) -> None:
+        """Make an end of a container that does not live as it should; its pod's policy says what then."""
+        process.stop()
+        grace = probe.get("terminationGracePeriodSeconds")
+        asyncio.get_running_loop().call_later(self.grace if grace is None else float(grace), process.kill)
 
     async def _follow_readiness(self, probe: Manifest, subject: probes.Subject) -> None:
         news: asyncio.Queue[bool] = asyncio.Queue()
@@ -190,12 +202,6 @@ class ContainerLife:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._stop.wait()
-
-
-def _fail(process: Process) -> None:
-    """Make an end of a container that does not live as it should; its pod's policy says what then."""
-    process.stop()
-    asyncio.get_running_loop().call_later(1.0, process.kill)
 
 
 async def _shorten(place: Path) -> None:

@@ -58,11 +58,16 @@ def _become(spec: Spec) -> None:
         _settle(spec)
         if line is not None:
             outside.hand_over(line)
+        _start(spec)
+    except (OSError, ValueError) as error:
+        _give_up(spec, f"{spec.argv[0]} cannot be started: {error}")
+
+
+def _start(spec: Spec) -> None:
+    try:
         os.execvpe(spec.argv[0], spec.argv, spec.environment)  # noqa: S606 it is meant to take our place
     except FileNotFoundError:
         _give_up(spec, f"there is no program {spec.argv[0]} on this machine: install it, or name its path in command")
-    except (OSError, ValueError) as error:
-        _give_up(spec, f"{spec.argv[0]} cannot be started: {error}")
 
 
 def _give_up(spec: Spec, words: str) -> None:
@@ -78,6 +83,7 @@ def _settle(spec: Spec) -> None:
     root.build()
     for mount in sorted(spec.mounts, key=lambda found: len(Path(found.target).parts)):
         root.mount(mount)
+    root.have(spec.directory)
     root.enter()
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

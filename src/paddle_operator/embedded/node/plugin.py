@@ -28,6 +28,8 @@ from paddle_operator.embedded.node.sources import ConfigurationError
 
 log = logging.getLogger(__name__)
 JUICEFS = "juicefs"
+WRITTEN = "vol_data.json"
+FUSE = Path("/dev/fuse")
 MANY_WRITERS = 5
 PATIENCE = 60.0
 STARTS_WITHIN = 20.0
@@ -47,6 +49,15 @@ def found_juicefs(named: str = "") -> Path | None:
     return inside if inside is not None and inside.is_file() else None
 
 
+def lacking(named: str = "") -> str:
+    """Say what keeps this machine from mounting data, and what to do; nothing, if it can."""
+    if found_juicefs(named) is None:
+        return f"there is no program {named or JUICEFS}: put it on PATH, or name it with --juicefs"
+    if not FUSE.exists():
+        return f"there is no {FUSE}: load the kernel's module (modprobe fuse), or have the container see the device"
+    return ""
+
+
 class Plugin:
     """Begun by `stand_by` while this process is still in the machine's network, where stores can be reached."""
 
@@ -56,7 +67,7 @@ class Plugin:
         self._journal = journal
         self._process: subprocess.Popen[bytes] | None = None
         self._begun = asyncio.Lock()
-        self.used = False
+        self._used = False
 
     def stand_by(self) -> None:
         """Start a process that waits: it costs nothing before there is a volume."""
@@ -73,10 +84,10 @@ class Plugin:
         """Mount a volume for a pod: write down what is mounted where, then ask for it."""
         await self._begin()
         csi, name = volume["spec"]["csi"], volume["metadata"]["name"]
-        target = self.target(pod, name)
+        target = self._volumes(pod) / str(name) / "mount"
         target.parent.mkdir(parents=True, exist_ok=True)
         written = {"driverName": CSI_DRIVER, "volumeHandle": csi["volumeHandle"], "specVolID": name}
-        (target.parent / "vol_data.json").write_bytes(msgspec.json.encode(written))
+        (target.parent / WRITTEN).write_bytes(msgspec.json.encode(written))
         request = NodePublishVolumeRequest(
             volume_id=csi["volumeHandle"],
             target_path=str(target),
@@ -88,19 +99,19 @@ class Plugin:
         await self._call("NodePublishVolume", request)
         return target
 
-    async def unpublish(self, pod: str, name: str, handle: str) -> None:
-        if not self.used:
-            return
-        target = self.target(pod, name)
-        await self._call("NodeUnpublishVolume", NodeUnpublishVolumeRequest(handle, str(target)))
-        (target.parent / "vol_data.json").unlink(missing_ok=True)
+    async def unpublish(self, pod: str) -> None:
+        """Unmount all that was written down for a pod, also what was asked for in vain."""
+        for written in self._volumes(pod).glob(f"*/{WRITTEN}"):
+            handle = msgspec.json.decode(written.read_bytes())["volumeHandle"]
+            await self._call("NodeUnpublishVolume", NodeUnpublishVolumeRequest(handle, str(written.parent / "mount")))
+            written.unlink()
 
-    def target(self, pod: str, name: str) -> Path:
-        return self._places.pods / pod / "volumes/kubernetes.io~csi" / name / "mount"
+    def _volumes(self, pod: str) -> Path:
+        return self._places.pods / pod / "volumes/kubernetes.io~csi"
 
     async def _begin(self) -> None:
         async with self._begun:
-            if self.used:
+            if self._used:
                 return
             if self._program is None:
                 raise ConfigurationError("there is no program juicefs: put it on PATH, or name it with --juicefs")
@@ -109,7 +120,7 @@ class Plugin:
             self._process.stdin.write(f"{self._program}\n".encode())
             self._process.stdin.flush()
             await self._answers()
-            self.used = True
+            self._used = True
 
     async def _answers(self) -> None:
         deadline = asyncio.get_running_loop().time() + STARTS_WITHIN

@@ -157,6 +157,7 @@ class PodLife:
             log=partial(self._log, container),
             changed=self._write,
             state=ContainerState(container["name"], image, podstatus.waiting(reason), sidecar=sidecar),
+            grace=float(self.pod["spec"].get("terminationGracePeriodSeconds", DEFAULT_GRACE)),
         )
 
     def _log(self, container: Manifest, run: int) -> Path:
@@ -202,7 +203,7 @@ class PodLife:
         failures = 0
         while True:
             try:
-                await self.machine.volumes.release(self.pod, self._volumes)
+                await self.machine.volumes.release(self.pod)
             except (MountError, OSError) as error:
                 failures += 1
                 log.warning("volume not released pod=%s: %s", key_of(self.pod), error)

@@ -1,6 +1,7 @@
 """Asking a container whether it has started, is ready, and still lives."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,8 +11,13 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.embedded.node import commands
 from paddle_operator.embedded.node.commands import Inside
 
+log = logging.getLogger(__name__)
 FINE = range(200, 400)
 EAGER = 0.5
+
+
+class UnknownPortError(Exception):
+    """A probe names a port that its container does not."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +58,21 @@ async def follow(probe: Manifest, subject: Subject, *, begin: bool, told: Callab
     await asyncio.sleep(how.delay)
     while True:
         answer = await ask(probe, subject, how.timeout)
-        streak = 0 if answer == holds else streak + 1
+        streak = 0 if answer in (None, holds) else streak + 1
         if streak >= (how.successes if answer else how.failures):
-            holds, streak, pause = answer, 0, how.period
+            holds, streak, pause = bool(answer), 0, how.period
             told(holds)
         await asyncio.sleep(pause)
 
 
-async def ask(probe: Manifest, subject: Subject, seconds: float) -> bool:
+async def ask(probe: Manifest, subject: Subject, seconds: float) -> bool | None:
+    """Tell whether it is so; None for what cannot be asked, which a kubelet takes for no answer at all."""
     try:
         async with asyncio.timeout(seconds):
             return await _asked(probe, subject)
+    except UnknownPortError as error:
+        log.warning("not asked container=%s: %s", subject.container.get("name"), error)
+        return None
     except (TimeoutError, OSError, aiohttp.ClientError, ValueError):
         return False
 
@@ -109,5 +119,7 @@ def port_of(port: int | str, container: Manifest) -> int:
     """Give a port by its number, or by the name that the container gives it."""
     if isinstance(port, int) or port.isdecimal():
         return int(port)
-    ports = container.get("ports") or []
-    return next(int(found["containerPort"]) for found in ports if found.get("name") == port)
+    for found in container.get("ports") or []:
+        if found.get("name") == port:
+            return int(found["containerPort"])
+    raise UnknownPortError(f"it has no port of the name {port}")

@@ -39,6 +39,10 @@ class Root:
         if source.is_dir():
             self._own.add(place)
 
+    def have(self, directory: str) -> None:
+        """Make a directory to work in where there is none, as containers' runtimes do."""
+        self._made(self._within(directory), directory=True)
+
     def enter(self) -> None:
         """Become its only inhabitant: its processes are those of the namespace that we are in."""
         kernel.mount_proc(self._within(str(PROC)))

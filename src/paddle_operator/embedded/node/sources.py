@@ -1,7 +1,6 @@
 """The ConfigMaps and Secrets that a pod reads: which they are, and their values."""
 
 import base64
-import binascii
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -87,5 +86,5 @@ def values_of(manifest: Manifest) -> dict[str, bytes]:
 def _decoded(value: str) -> bytes:
     try:
         return base64.b64decode(value)
-    except binascii.Error:
+    except ValueError:
         return b""

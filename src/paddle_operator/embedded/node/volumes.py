@@ -1,11 +1,12 @@
 """A pod's volumes: directories of this machine, made ready before its containers and cleared after them."""
 
+import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from paddle_operator.api.manifest import Key, Manifest, uid_of
+from paddle_operator.api.manifest import Key, Manifest, annotations_of, labels_of, uid_of
 from paddle_operator.api.names import CSI_DRIVER
 from paddle_operator.embedded.node.environment import Whereabouts, field_of
 from paddle_operator.embedded.node.plugin import Plugin
@@ -22,12 +23,10 @@ READABLE = 0o644
 
 @dataclass(frozen=True)
 class Source:
-    """Where a volume is on this machine; of a mounted one, what it takes to give it back."""
+    """Where a volume is on this machine."""
 
     path: Path
     read_only: bool = False
-    volume: str = ""
-    handle: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,9 @@ class Volumes:
             for volume in pod["spec"].get("volumes") or []
         }
 
-    async def release(self, pod: Manifest, prepared: Mapping[str, Source]) -> None:
-        """Give back what was mounted, and remove what was only this pod's."""
-        for source in prepared.values():
-            if source.volume:
-                await self.plugin.unpublish(uid_of(pod), source.volume, source.handle)
+    async def release(self, pod: Manifest) -> None:
+        """Give back what was mounted, also for a pod that never had all of its volumes, and remove what was its own."""
+        await self.plugin.unpublish(uid_of(pod))
         for root in (self.disk, self.memory):
             shutil.rmtree(root / uid_of(pod) / "local", ignore_errors=True)
 
@@ -94,9 +91,7 @@ class Volumes:
         match volume["spec"]:
             case {"csi": {"driver": driver}} if driver == CSI_DRIVER:
                 secrets = await self._secrets(volume)
-                target = await self.plugin.publish(uid_of(pod), volume, secrets, read_only=read_only)
-                handle = volume["spec"]["csi"]["volumeHandle"]
-                return Source(target, read_only, volume["metadata"]["name"], handle)
+                return Source(await self.plugin.publish(uid_of(pod), volume, secrets, read_only=read_only), read_only)
             case {"hostPath": host} | {"local": host}:
                 return Source(_of_machine(host), read_only)
         raise ConfigurationError(f"volume {volume['metadata']['name']} is of a kind that there is not on one machine")
@@ -148,10 +143,7 @@ def _files(pod: Manifest, part: Manifest, sources: Sources, where: Whereabouts) 
     """Give files by their paths, with the mode of each, if it has one."""
     if described := part.get("downwardAPI"):
         items = described.get("items") or []
-        return {
-            item["path"]: (field_of(pod, item["fieldRef"]["fieldPath"], where).encode(), item.get("mode"))
-            for item in items
-        }
+        return {item["path"]: (_told(pod, item, where).encode(), item.get("mode")) for item in items}
     for field, kind in (("configMap", CONFIG_MAPS), ("secret", SECRETS)):
         if field in part:
             values = sources.all(kind, part[field])
@@ -159,6 +151,17 @@ def _files(pod: Manifest, part: Manifest, sources: Sources, where: Whereabouts) 
                 return {item["path"]: (_value(values, item["key"]), item.get("mode")) for item in items}
             return {name: (value, None) for name, value in values.items()}
     return {}  # a token for an API server that nobody in a pod reaches
+
+
+def _told(pod: Manifest, item: Manifest, where: Whereabouts) -> str:
+    """Give what a file tells of its pod; all labels or annotations are a line each, which no variable can be."""
+    path = (item.get("fieldRef") or {}).get("fieldPath")
+    if path is None:
+        raise ConfigurationError(f"{item['path']} asks for resources, which are not measured out here")
+    of = {"metadata.labels": labels_of, "metadata.annotations": annotations_of}.get(path)
+    if of is None:
+        return field_of(pod, path, where)
+    return "\n".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in sorted(of(pod).items()))
 
 
 def _value(values: Mapping[str, bytes], key: str) -> bytes:

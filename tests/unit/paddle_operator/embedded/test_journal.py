@@ -1,11 +1,17 @@
 """What stays from one run to the next."""
 
 import asyncio
+import contextlib
+import resource
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from paddle_operator.api import crd
 from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.api.sampleset import SampleSet
+from paddle_operator.embedded import journal
 from paddle_operator.embedded.apiserver.deletion import Deletion
 from paddle_operator.embedded.apiserver.objects import Objects, Options
 from paddle_operator.embedded.apiserver.server import Server
@@ -72,6 +78,29 @@ def test_a_line_that_was_cut_short_is_as_if_it_had_never_been_written(tmp_path: 
     assert names(second, "secrets") == ["one"]
     create(second, "", "v1", "secrets", {"metadata": {"name": "three"}})
     assert names(asyncio.run(begun(place)), "secrets") == ["one", "three"]
+
+
+@contextlib.contextmanager
+def room(place: Path, size: int) -> Iterator[None]:
+    """Let no file of this process become longer than this one is and so many bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (place.stat().st_size + size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("size", [pytest.param(20, id="half a line"), pytest.param(0, id="nothing")])
+def test_on_a_full_disk_nothing_is_half_written_and_all_is_when_there_is_room_again(tmp_path: Path, size: int) -> None:
+    place = tmp_path / "objects"
+    first = asyncio.run(begun(place))
+    create(first, "", "v1", "secrets", {"metadata": {"name": "one"}})
+    with room(place, size):
+        create(first, "", "v1", "secrets", {"metadata": {"name": "two"}})
+    assert len(list(journal.read(place))) == place.read_bytes().count(b"\n") == 1
+    create(first, "", "v1", "secrets", {"metadata": {"name": "three"}})
+    assert names(asyncio.run(begun(place)), "secrets") == ["one", "three", "two"]
 
 
 def test_nobody_else_can_read_it(tmp_path: Path) -> None:

@@ -15,6 +15,14 @@ def cache(word: str, ready: str) -> Manifest:
     return {"kind": "CacheBackend", "metadata": {"name": "one"}, "status": status}
 
 
+def pod(phase: str, policy: str, ready: str = "False") -> Manifest:
+    return of("Pod", phase, conditions=[{"type": "Ready", "status": ready}]) | {"spec": {"restartPolicy": policy}}
+
+
+def servers(replicas: int, **status: int) -> Manifest:
+    return {"kind": "StatefulSet", "metadata": {"name": "one"}, "spec": {"replicas": replicas}, "status": status}
+
+
 @pytest.mark.parametrize(
     ("manifest", "good"),
     [
@@ -27,6 +35,13 @@ def cache(word: str, ready: str) -> Manifest:
         pytest.param(cache("PVCCreating", "False"), None, id="a cache that is being made"),
         pytest.param(cache("PVCCreated", "True"), True, id="a cache that is there"),
         pytest.param(cache("CacheFailed", "False"), False, id="a cache that cannot be"),
+        pytest.param(pod("Running", "Never"), None, id="a pod that runs"),
+        pytest.param(pod("Succeeded", "Never"), True, id="a pod that is done"),
+        pytest.param(pod("Failed", "Never"), False, id="a pod that failed"),
+        pytest.param(pod("Running", "Always"), None, id="a server that begins"),
+        pytest.param(pod("Running", "Always", ready="True"), True, id="a server that is ready"),
+        pytest.param(servers(2, readyReplicas=1), None, id="servers of which one is missing"),
+        pytest.param(servers(2, readyReplicas=2), True, id="servers that are all ready"),
         pytest.param({"kind": "Secret", "metadata": {"name": "x"}}, True, id="something that has no end"),
     ],
 )
@@ -41,19 +56,5 @@ def test_what_stalls_is_given_a_moment() -> None:
     assert found.patience
 
 
-def pod(code: int, owner: str = "1") -> Manifest:
-    state = {"state": {"terminated": {"exitCode": code}}}
-    owners = [{"uid": owner, "controller": True}]
-    return {"metadata": {"name": f"pod-{code}", "ownerReferences": owners}, "status": {"containerStatuses": [state]}}
-
-
-@pytest.mark.parametrize(
-    ("pods", "code"),
-    [
-        pytest.param([pod(0), pod(3)], 3, id="of its own pods"),
-        pytest.param([pod(4, owner="2")], 1, id="not of another's"),
-        pytest.param([], 1, id="none that is known"),
-    ],
-)
-def test_a_job_that_failed_has_the_code_of_the_container_that_did(pods: list[Manifest], code: int) -> None:
-    assert progress.exit_code(of("PaddleJob", "Failed"), pods) == code
+def test_what_a_data_sets_job_has_done_of_its_work_is_shown() -> None:
+    assert progress.standing(of("SampleJob", "Running", progress="37%")).words == "37%"

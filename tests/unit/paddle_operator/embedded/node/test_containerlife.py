@@ -3,12 +3,13 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from paddle_operator.embedded.node import containers, podstatus
 from paddle_operator.embedded.node.containerlife import ContainerLife
 from paddle_operator.embedded.node.containers import Process
-from paddle_operator.embedded.node.launch import Spec
+from paddle_operator.embedded.node.launch import KILL, Spec
 from paddle_operator.embedded.node.podstatus import ContainerState
 
 SPEC = Spec(
@@ -24,6 +25,10 @@ SPEC = Spec(
     report=-1,
 )
 
+SLOW = msgspec.structs.replace(
+    SPEC, argv=("sh", "-c", "trap 'sleep 1.5; exit 7' TERM; echo begun; while :; do sleep 0.05; done")
+)
+
 
 class Starts:
     """Starts of a container, each of which takes until it is let."""
@@ -36,7 +41,10 @@ class Starts:
         self.number += 1
         self.begun.set()
         await self.let.wait()
-        return Process(await asyncio.create_subprocess_exec(*spec.argv))
+        process = await asyncio.create_subprocess_exec(*spec.argv, stdout=asyncio.subprocess.PIPE)
+        if spec is SLOW and process.stdout is not None:
+            await process.stdout.readline()  # it is prepared to be asked
+        return Process(process)
 
 
 @pytest.fixture
@@ -46,15 +54,15 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> Starts:
     return made
 
 
-def life(log: Path) -> ContainerLife:
+def life(log: Path, spec: Spec = SPEC) -> ContainerLife:
     async def specify() -> Spec:
-        return SPEC
+        return spec
 
     async def changed() -> None:
         """Nobody is told."""
 
     state = ContainerState("main", "demo", podstatus.waiting("ContainerCreating"))
-    return ContainerLife({}, "", "Always", specify, lambda _: log, changed, state)
+    return ContainerLife({}, "", "Always", specify, lambda _: log, changed, state, grace=30)
 
 
 async def test_one_that_is_stopped_while_it_is_started_ends(starts: Starts, tmp_path: Path) -> None:
@@ -87,3 +95,23 @@ async def test_one_that_has_ended_already_may_be_stopped(starts: Starts, tmp_pat
     await running
     await container.stop(grace=10)
     assert starts.number == 1
+
+
+@pytest.mark.parametrize(
+    ("grace", "own", "code"),
+    [
+        pytest.param(30, {}, 7, id="the pod's"),
+        pytest.param(30, {"terminationGracePeriodSeconds": 0}, -KILL, id="the probe's own"),
+        pytest.param(0, {}, -KILL, id="none"),
+    ],
+)
+@pytest.mark.parametrize("probe", ["livenessProbe", "startupProbe"])
+async def test_one_that_does_not_answer_has_its_grace_to_end(
+    starts: Starts, tmp_path: Path, probe: str, grace: float, own: dict[str, int], code: int
+) -> None:
+    container = life(tmp_path / "log", SLOW)
+    container.policy, container.grace, container.address = "Never", grace, "127.0.0.1"
+    container.container = {probe: {"tcpSocket": {"port": 1}, "failureThreshold": 1, "periodSeconds": 1, **own}}
+    starts.let.set()
+    async with asyncio.timeout(10):
+        assert await container.run() == code
