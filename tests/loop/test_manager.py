@@ -10,12 +10,15 @@ import pytest
 
 from paddle_operator.api.manifest import Key
 from paddle_operator.control import manager as managing_module
+from paddle_operator.control.calls import Call, Caller
 from paddle_operator.control.controller import Controller, Trigger, World
 from paddle_operator.control.health import Address, parse_address
 from paddle_operator.control.lease import LeadershipLostError, Timing
 from paddle_operator.control.manager import Election, Manager, Settings
 from paddle_operator.control.outcome import Done, Outcome
+from paddle_operator.control.plan import Plan
 from paddle_operator.kube.client import Client
+from paddle_operator.kube.events import Event
 from support import family
 from support.embeddedapi import Api
 from support.eventually import eventually
@@ -122,6 +125,57 @@ async def test_who_loses_the_lease_stops_at_once_and_says_so(api: Api, client: C
     writes = len(api.writes)
     api.put("parents", family.parent("eve"))
     assert len(api.writes) == writes
+
+
+def talkative(call: Caller, orders: int) -> Controller:
+    """Give a controller that orders something of another server so many times, and tells of it in an event."""
+
+    async def reconcile(world: World, key: Key) -> Outcome:
+        observed = world.stores[PARENTS].get(key)
+        assert observed is not None
+        calls = tuple(Call("server", str(number), {}) for number in range(orders))
+        return await world.execute(Plan(calls=calls, events=(Event(observed, "Ordered", "all of it"),)))
+
+    return Controller("talkative", (Trigger(PARENTS),), reconcile, call=call)
+
+
+async def test_who_loses_the_lease_half_way_orders_nothing_more_of_other_servers(api: Api, client: Client) -> None:
+    taken: list[str] = []
+
+    async def take(call: Call) -> None:
+        taken.append(call.id)
+        if len(taken) == 2:
+            assert manager._elector is not None
+            manager._elector._renewed_at = float("-inf")
+
+    api.put("parents", family.parent("ada"))
+    settings = Settings(MARK, "", Election(LEASE, "first", Timing(15.0, 10.0, 0.02)), pace=QUICK)
+    manager = Manager(client, [talkative(take, 40)], settings)
+    with pytest.RaisesGroup(LeadershipLostError):
+        await asyncio.wait_for(manager.run(asyncio.Event()), 5)
+    assert taken == ["0", "1"]
+    assert api.names("events") == []
+
+
+async def test_who_lost_the_lease_tells_nothing_more_in_events(api: Api, client: Client) -> None:
+    manager = Manager(client, [], Settings(MARK, "", Election(LEASE, "first"), pace=QUICK))
+    manager._recorder.record(Event(api.put("parents", family.parent("ada")), "Grown", "all are there"))
+    await manager._recorder.flush()
+    assert (api.writes, api.names("events")) == ([], [])
+
+
+@pytest.mark.parametrize("elected", [True, False])
+async def test_what_was_told_last_is_written_before_it_stops(api: Api, client: Client, *, elected: bool) -> None:
+    stop = asyncio.Event()
+
+    async def take(_: Call) -> None:
+        stop.set()
+
+    api.put("parents", family.parent("ada"))
+    election = Election(LEASE, "first") if elected else None
+    manager = Manager(client, [talkative(take, 1)], Settings(MARK, "", election, pace=QUICK))
+    await asyncio.wait_for(manager.run(stop), 5)
+    assert [api.get("events", "default", name)["reason"] for name in api.names("events")] == ["Ordered"]
 
 
 async def test_who_waits_for_the_lease_writes_nothing_and_stops_when_asked(api: Api, client: Client) -> None:
