@@ -135,6 +135,22 @@ async def test_a_deleted_object_is_told_with_the_version_of_its_deletion(api: Ap
         break
 
 
+async def test_what_loses_its_last_finalizer_goes_without_another_change(api: Api) -> None:
+    wanted = api.config_map()
+    wanted["metadata"]["finalizers"] = ["example.org/wait"]
+    made = await api.client.create(CONFIG_MAPS, wanted)
+    await api.client.delete(CONFIG_MAPS, api.key("one"), Preconditions())
+    answer = await api.client.patch(CONFIG_MAPS, api.key("one"), {"metadata": {"finalizers": None}})
+    seen = []
+    async for event in events(api, version_of(made)):
+        seen.append(event)
+        if event["type"] == "DELETED":
+            break
+    told = [(event["type"], event["object"]["metadata"]["finalizers"]) for event in seen if event["type"] != "BOOKMARK"]
+    assert told == [("MODIFIED", ["example.org/wait"]), ("DELETED", ["example.org/wait"])]
+    assert "finalizers" not in answer["metadata"]
+
+
 async def test_a_watch_without_a_version_begins_with_what_is_there(api: Api) -> None:
     await filled(api, 2)
     assert await first(events(api, ""), 2) == [("ADDED", "page-0"), ("ADDED", "page-1")]

@@ -163,10 +163,10 @@ class Objects:
         _refuse(resource, key.name, self._faults(resource, new, before))
         if new == before or options.dry_run:
             return new
-        written = self.storage.put(resource.kind, new)
-        if deletion.is_released(written):
-            return self.storage.remove(resource.kind, key)
-        return written
+        if deletion.is_released(new):  # nobody is told of it as it is here: it goes as it was
+            self.storage.remove(resource.kind, key)
+            return new
+        return self.storage.put(resource.kind, new)
 
     def _faults(self, resource: Resource, manifest: Manifest, before: Manifest | None) -> list[Cause]:
         """Tell all that is wrong; what has the wrong type cannot be looked into any further."""
