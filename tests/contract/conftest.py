@@ -37,13 +37,15 @@ def definitions() -> list[Manifest]:
 class Api:
     """An API server with a namespace for this test alone; `other` knows a second name for its fields' manager.
 
-    `define` has a kind served by a definition, be it the first or another one, soon after.
+    `define` has a kind served by a definition, be it the first or another one, soon after. `forget` drops the history;
+    of a kind that was defined later a real server has none from its first days.
     """
 
     client: Client
     other: Client
     namespace: str
     define: Callable[[Manifest], Awaitable[None]]
+    forget: Callable[[], None] = lambda: None
 
     def key(self, name: str) -> Key:
         return Key(self.namespace, name)
@@ -90,7 +92,7 @@ async def embedded() -> AsyncIterator[Api]:
             server.objects.redefine(defined(crd))
 
         await client.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
-        yield Api(client, other, NAMESPACE, define)
+        yield Api(client, other, NAMESPACE, define, server.objects.storage.forget)
 
 
 @pytest.fixture
