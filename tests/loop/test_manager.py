@@ -17,6 +17,7 @@ from paddle_operator.control.lease import LeadershipLostError, Timing
 from paddle_operator.control.manager import Election, Manager, Settings
 from paddle_operator.control.outcome import Done, Outcome
 from paddle_operator.control.plan import Plan
+from paddle_operator.kube import errors
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.events import Event
 from support import family
@@ -61,6 +62,33 @@ async def test_it_is_ready_once_everything_is_listed(api: Api, client: Client, u
     assert 'controller_reconciles_total{controller="family",result="done"}' in counted
     assert 'kube_watch_restarts_total{resource="parents"}' in counted
     assert 'kube_objects_skipped_total{resource="parents"} 1.0' in counted
+    stop.set()
+    await asyncio.wait_for(task, 5)
+
+
+async def test_how_long_each_reconcile_took_and_what_is_tried_again_is_counted(
+    api: Api, client: Client, unused_tcp_port: int
+) -> None:
+    outcomes = [errors.UnreachableError("not now"), None]
+
+    async def second_time_lucky(_: World, __: Key) -> Outcome:
+        if (failure := outcomes.pop(0)) is not None:
+            raise failure
+        return Done()
+
+    api.put("parents", family.parent("ada"))
+    settings = Settings(MARK, pace=QUICK, metrics_address=Address("127.0.0.1", unused_tcp_port))
+    stop = asyncio.Event()
+    manager = Manager(client, [Controller("lucky", (Trigger(PARENTS),), second_time_lucky)], settings)
+    task = asyncio.create_task(manager.run(stop))
+    await eventually(lambda: manager.metrics._reconciles.labels("lucky", "done")._value.get() == 1)
+    counted = (await fetch(unused_tcp_port, "/metrics"))[1].splitlines()
+    of = 'controller="lucky"'
+    assert f"controller_reconcile_duration_seconds_count{{{of}}} 2.0" in counted
+    assert f'controller_reconcile_duration_seconds_bucket{{{of},le="+Inf"}} 2.0' in counted
+    assert [line for line in counted if line.startswith(f"controller_reconcile_duration_seconds_sum{{{of}}} ")]
+    assert f"controller_retries_total{{{of}}} 1.0" in counted
+    assert f'controller_reconciles_total{{{of},result="error"}} 1.0' in counted
     stop.set()
     await asyncio.wait_for(task, 5)
 
