@@ -36,7 +36,7 @@ test: prepared ## Run every test; those that need Kubernetes skip, and say why, 
 	$(BIN)/pytest -m 'not cluster' $(PARALLEL) $(ARGS)
 	$(BIN)/pytest -m cluster $(ARGS)
 
-test-unit: ready ## Run the tests that need nothing but Python: a minute
+test-unit: ready ## Run the tests that need nothing but Python: one to two minutes
 	$(BIN)/pytest -m 'not cluster and not engine' $(PARALLEL) $(ARGS)
 
 test-engine: ready redis juicefs ## Run the tests that mount a real JuiceFS

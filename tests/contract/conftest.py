@@ -2,7 +2,7 @@
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,16 +12,18 @@ import yaml
 from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from localkube.waiting import wait_until
-from paddle_operator.api.manifest import Key, Manifest
+from paddle_operator.api.manifest import Key, Manifest, key_of
+from paddle_operator.embedded.apiserver.resources import defined
 from paddle_operator.embedded.apiserver.server import Server
 from paddle_operator.kube import config, errors
 from paddle_operator.kube.client import Client
-from paddle_operator.kube.request import Kind, Request, encode
+from paddle_operator.kube.request import Kind, Preconditions, Request, encode
 from support import definition
 
 DEFINITIONS = Path(__file__).parents[2] / "deploy/v1/crd.yaml"
 NAMESPACE = "contract"
 NAMESPACES = Kind("", "v1", "namespaces", "Namespace", namespaced=False)
+CRDS = Kind("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
 LONGEST_TEST = 60
 PAUSE = 0.02
 
@@ -33,11 +35,17 @@ def definitions() -> list[Manifest]:
 
 @dataclass(frozen=True)
 class Api:
-    """An API server with a namespace for this test alone; `others` knows a second name for its fields' manager."""
+    """An API server with a namespace for this test alone; `other` knows a second name for its fields' manager.
+
+    `define` has a kind served by a definition, be it the first or another one, soon after. `forget` drops the history;
+    of a kind that was defined later a real server has none from its first days.
+    """
 
     client: Client
     other: Client
     namespace: str
+    define: Callable[[Manifest], Awaitable[None]]
+    forget: Callable[[], None] = lambda: None
 
     def key(self, name: str) -> Key:
         return Key(self.namespace, name)
@@ -79,15 +87,26 @@ async def embedded() -> AsyncIterator[Api]:
         Client(server.config, "tester") as client,
         Client(server.config, "other") as other,
     ):
+
+        async def define(crd: Manifest) -> None:
+            server.objects.redefine(defined(crd))
+
         await client.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
-        yield Api(client, other, NAMESPACE)
+        yield Api(client, other, NAMESPACE, define, server.objects.storage.forget)
 
 
 @pytest.fixture
 async def genuine(real: Cluster, namespace: Kubectl) -> AsyncIterator[Api]:
     where = config.load(str(real.paths.kubeconfig))
+    made: set[Key] = set()
     async with Client(where, "tester") as client, Client(where, "other") as other:
-        yield Api(client, other, namespace.namespace)
+
+        async def define(crd: Manifest) -> None:
+            made.add(key_of(await client.apply(CRDS, crd)))
+
+        yield Api(client, other, namespace.namespace, define)
+        for key in made:
+            await client.delete(CRDS, key, Preconditions())
 
 
 @pytest.fixture(params=["embedded", pytest.param("genuine", marks=pytest.mark.cluster)])

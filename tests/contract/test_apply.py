@@ -3,6 +3,7 @@
 import pytest
 
 from paddle_operator.api.manifest import Key, Manifest, uid_of, version_of
+from paddle_operator.control.execute import replacing
 from paddle_operator.kube import errors, request
 from paddle_operator.kube.request import PODS, Kind, Request
 from support import family
@@ -215,3 +216,21 @@ async def test_a_service_that_was_created_is_applied_and_loses_what_is_given_up(
     assert [port["name"] for port in applied["spec"]["ports"]] == ["p-0"]
     assert not applied["spec"].get("publishNotReadyAddresses")
     assert (applied["spec"]["clusterIP"], uid_of(applied)) == ("None", uid_of(made))
+
+
+async def test_a_status_of_others_stays_when_applied_and_goes_when_replaced(api: Api) -> None:
+    made = await api.client.create(PARENTS, family.parent("ada", api.namespace))
+    theirs = {"status": {"children": 7, "conditions": [{"type": "Scheduled"}]}}
+    await api.other.patch(PARENTS, api.key("ada"), theirs, subresource="status")
+    ours = {"metadata": {"name": "ada", "namespace": api.namespace}, "status": {"children": 1}}
+    applied = await api.client.apply(PARENTS, ours, subresource="status")
+    assert applied["status"] == {"children": 1, "conditions": [{"type": "Scheduled"}]}
+
+    def whole(version: str) -> request.Operations:
+        return replacing({"metadata/resourceVersion": version, "status": {"children": 1}})
+
+    with pytest.raises(errors.ConflictError):
+        await api.client.patch(PARENTS, api.key("ada"), whole(version_of(made)), subresource="status")
+    replaced = await api.client.patch(PARENTS, api.key("ada"), whole(version_of(applied)), subresource="status")
+    assert replaced["status"] == {"children": 1}
+    assert await api.client.apply(PARENTS, ours, subresource="status") == replaced

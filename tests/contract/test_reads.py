@@ -1,6 +1,7 @@
 """Lists in pages, selectors, watches with their bookmarks and ends, tables and discovery."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -23,6 +24,11 @@ async def events(
     """Give the events of a watch; it ends by itself."""
     asked = request.watch(Scope(CONFIG_MAPS, api.namespace, labels, OURS), since, seconds)
     asked = Request("GET", asked.path, {**asked.params, **(more or {})})
+    async for event in told(api, asked):
+        yield event
+
+
+async def told(api: Api, asked: Request) -> AsyncIterator[Manifest]:
     lines = Lines()
     async with api.client.stream(asked, 60.0) as chunks:
         async for chunk in chunks:
@@ -135,6 +141,22 @@ async def test_a_deleted_object_is_told_with_the_version_of_its_deletion(api: Ap
         break
 
 
+async def test_what_loses_its_last_finalizer_goes_without_another_change(api: Api) -> None:
+    wanted = api.config_map()
+    wanted["metadata"]["finalizers"] = ["example.org/wait"]
+    made = await api.client.create(CONFIG_MAPS, wanted)
+    await api.client.delete(CONFIG_MAPS, api.key("one"), Preconditions())
+    answer = await api.client.patch(CONFIG_MAPS, api.key("one"), {"metadata": {"finalizers": None}})
+    seen = []
+    async for event in events(api, version_of(made)):
+        seen.append(event)
+        if event["type"] == "DELETED":
+            break
+    told = [(event["type"], event["object"]["metadata"]["finalizers"]) for event in seen if event["type"] != "BOOKMARK"]
+    assert told == [("MODIFIED", ["example.org/wait"]), ("DELETED", ["example.org/wait"])]
+    assert "finalizers" not in answer["metadata"]
+
+
 async def test_a_watch_without_a_version_begins_with_what_is_there(api: Api) -> None:
     await filled(api, 2)
     assert await first(events(api, ""), 2) == [("ADDED", "page-0"), ("ADDED", "page-1")]
@@ -153,6 +175,28 @@ async def test_a_watch_ends_when_its_time_is_over(api: Api) -> None:
     start = (await api.client.list(Scope(CONFIG_MAPS, api.namespace))).resource_version
     seen = [event async for event in events(api, start, seconds=1)]
     assert {event["type"] for event in seen} <= {"BOOKMARK"}
+
+
+async def test_a_version_that_is_forgotten_is_told_inside_of_the_watch_which_ends(api: Api) -> None:
+    await api.client.create(PARENTS, family.parent("ada", api.namespace))
+    api.forget()
+    seen = [event async for event in told(api, request.watch(Scope(PARENTS, api.namespace), "1", 30))]
+    assert [event["type"] for event in seen] == ["ERROR"]
+    status = seen[0]["object"]
+    assert re.fullmatch(r"too old resource version: 1 \([0-9]+\)", status.pop("message"))
+    expected = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410}
+    assert status == {**expected, "metadata": {}}
+    assert isinstance(errors.from_status(seen[0]["object"]), errors.GoneError)
+
+
+async def test_what_is_forgotten_is_listed_anew(api: Api) -> None:
+    await api.client.create(PARENTS, family.parent("ada", api.namespace))
+    api.forget()
+    listing = await api.client.list(Scope(PARENTS, api.namespace))
+    assert names(listing.items) == ["ada"]
+    await api.client.create(PARENTS, family.parent("eve", api.namespace))
+    asked = request.watch(Scope(PARENTS, api.namespace), listing.resource_version, 30)
+    assert await first(told(api, asked), 1) == [("ADDED", "eve")]
 
 
 async def test_initial_events_end_with_a_bookmark(api: Api) -> None:

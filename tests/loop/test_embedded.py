@@ -73,8 +73,11 @@ async def test_a_page_of_a_forgotten_version_is_gone(reader: Client) -> None:
         await reader.create(CONFIG_MAPS, config_map(f"page-{number}"))
     first = await reader.send(request.list_page(Scope(CONFIG_MAPS, "default"), 2))
     await churn(reader, 30)
-    with pytest.raises(errors.GoneError):
+    with pytest.raises(errors.GoneError, match="The provided continue parameter is too old"):
         await reader.send(request.list_page(Scope(CONFIG_MAPS, "default"), 2, first["metadata"]["continue"]))
+    exactly = {"resourceVersion": first["metadata"]["resourceVersion"], "resourceVersionMatch": "Exact"}
+    with pytest.raises(errors.GoneError, match="The resourceVersion for the provided list is too old"):
+        await reader.send(Request("GET", CONFIG_MAPS.collection("default"), exactly))
     assert len((await reader.list(Scope(CONFIG_MAPS, "default"), 2)).items) == 5
 
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import copy
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -307,6 +308,32 @@ async def test_a_status_is_written_although_somebody_else_changed_the_object(api
     api.put("parents", family.parent("ada", children=7))
     assert await executor(client).execute(Plan(status=status_of(before))) == Done()
     assert api.get("parents", "default", "ada")["status"] == {"children": 1}
+
+
+async def test_a_status_is_whole_whoever_wrote_it_before_and_is_written_once(api: Api, client: Client) -> None:
+    theirs = {"children": 7, "conditions": [{"type": "Scheduled", "status": "True"}]}
+    parent = api.put("parents", {**family.parent("ada"), "status": theirs})
+    shared = executor(client, parent)
+    assert await shared.execute(Plan(status=status_of(parent))) == Done()
+    assert api.get("parents", "default", "ada")["status"] == {"children": 1}
+    before = len(api.writes)
+    assert await shared.execute(Plan(status=status_of(parent))) == Done()
+    assert (before, len(api.writes)) == (2, 2)
+
+
+async def test_a_status_that_somebody_changes_between_two_writes_is_whole_at_the_end(api: Api) -> None:
+    parent = api.put("parents", {**family.parent("ada"), "status": {"conditions": [{"type": "Scheduled"}]}})
+
+    class Meddled(Client):
+        async def patch(self, *args: Any, **kwargs: Any) -> Manifest:  # noqa: ANN401 as they come
+            if len(api.writes) == 1:
+                api.put("parents", family.parent("ada", children=9))
+            return await super().patch(*args, **kwargs)
+
+    async with Meddled(api.config, "tester") as meddled:
+        assert await executor(meddled, parent).execute(Plan(status=status_of(parent))) == Done()
+    found = api.get("parents", "default", "ada")
+    assert (found["spec"]["children"], found["status"]) == (9, {"children": 1})
 
 
 def taken_by_another(api: Api, store: Store) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
@@ -14,6 +15,8 @@ from support.eventually import eventually
 
 LEASE = Key("default", "manager")
 QUICK = Timing(duration=1.0, renew_deadline=0.6, retry_period=0.05)
+# What a machine that is busy otherwise may add.
+GENEROUS = 2.0
 
 
 def elector(client: Client, name: str) -> Elector:
@@ -144,6 +147,24 @@ async def test_a_holder_that_died_is_waited_out(api: Api, client: Client) -> Non
     assert asyncio.get_running_loop().time() - started >= 1.0
     spec = api.get("leases", "default", "manager")["spec"]
     assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("heir", 5)
+
+
+async def test_a_leader_that_is_killed_is_followed_once_its_lease_has_run_out(api: Api, client: Client) -> None:
+    """By the lease's own times; who follows may have seen the last renewal one period late, and asks each period."""
+    first, second = elector(client, "first"), elector(client, "second")
+    await first.acquire()
+    keeping = asyncio.create_task(first.keep())
+    waiting = asyncio.create_task(second.acquire())
+    version = api.version
+    await eventually(lambda: api.version > version + 3)
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+    last = api.get("leases", "default", "manager")["spec"]
+    await asyncio.wait_for(waiting, 10)
+    spec = api.get("leases", "default", "manager")["spec"]
+    took = datetime.fromisoformat(spec["acquireTime"]) - datetime.fromisoformat(last["renewTime"])
+    assert (last["holderIdentity"], spec["holderIdentity"]) == ("first", "second")
+    assert QUICK.duration <= took.total_seconds() <= QUICK.duration + 2 * QUICK.retry_period + GENEROUS
 
 
 async def test_who_does_not_hold_it_keeps_nothing(client: Client) -> None:

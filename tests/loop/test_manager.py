@@ -10,12 +10,16 @@ import pytest
 
 from paddle_operator.api.manifest import Key
 from paddle_operator.control import manager as managing_module
+from paddle_operator.control.calls import Call, Caller
 from paddle_operator.control.controller import Controller, Trigger, World
 from paddle_operator.control.health import Address, parse_address
 from paddle_operator.control.lease import LeadershipLostError, Timing
 from paddle_operator.control.manager import Election, Manager, Settings
 from paddle_operator.control.outcome import Done, Outcome
+from paddle_operator.control.plan import Plan
+from paddle_operator.kube import errors
 from paddle_operator.kube.client import Client
+from paddle_operator.kube.events import Event
 from support import family
 from support.embeddedapi import Api
 from support.eventually import eventually
@@ -58,6 +62,33 @@ async def test_it_is_ready_once_everything_is_listed(api: Api, client: Client, u
     assert 'controller_reconciles_total{controller="family",result="done"}' in counted
     assert 'kube_watch_restarts_total{resource="parents"}' in counted
     assert 'kube_objects_skipped_total{resource="parents"} 1.0' in counted
+    stop.set()
+    await asyncio.wait_for(task, 5)
+
+
+async def test_how_long_each_reconcile_took_and_what_is_tried_again_is_counted(
+    api: Api, client: Client, unused_tcp_port: int
+) -> None:
+    outcomes = [errors.UnreachableError("not now"), None]
+
+    async def second_time_lucky(_: World, __: Key) -> Outcome:
+        if (failure := outcomes.pop(0)) is not None:
+            raise failure
+        return Done()
+
+    api.put("parents", family.parent("ada"))
+    settings = Settings(MARK, pace=QUICK, metrics_address=Address("127.0.0.1", unused_tcp_port))
+    stop = asyncio.Event()
+    manager = Manager(client, [Controller("lucky", (Trigger(PARENTS),), second_time_lucky)], settings)
+    task = asyncio.create_task(manager.run(stop))
+    await eventually(lambda: manager.metrics._reconciles.labels("lucky", "done")._value.get() == 1)
+    counted = (await fetch(unused_tcp_port, "/metrics"))[1].splitlines()
+    of = 'controller="lucky"'
+    assert f"controller_reconcile_duration_seconds_count{{{of}}} 2.0" in counted
+    assert f'controller_reconcile_duration_seconds_bucket{{{of},le="+Inf"}} 2.0' in counted
+    assert [line for line in counted if line.startswith(f"controller_reconcile_duration_seconds_sum{{{of}}} ")]
+    assert f"controller_retries_total{{{of}}} 1.0" in counted
+    assert f'controller_reconciles_total{{{of},result="error"}} 1.0' in counted
     stop.set()
     await asyncio.wait_for(task, 5)
 
@@ -122,6 +153,57 @@ async def test_who_loses_the_lease_stops_at_once_and_says_so(api: Api, client: C
     writes = len(api.writes)
     api.put("parents", family.parent("eve"))
     assert len(api.writes) == writes
+
+
+def talkative(call: Caller, orders: int) -> Controller:
+    """Give a controller that orders something of another server so many times, and tells of it in an event."""
+
+    async def reconcile(world: World, key: Key) -> Outcome:
+        observed = world.stores[PARENTS].get(key)
+        assert observed is not None
+        calls = tuple(Call("server", str(number), {}) for number in range(orders))
+        return await world.execute(Plan(calls=calls, events=(Event(observed, "Ordered", "all of it"),)))
+
+    return Controller("talkative", (Trigger(PARENTS),), reconcile, call=call)
+
+
+async def test_who_loses_the_lease_half_way_orders_nothing_more_of_other_servers(api: Api, client: Client) -> None:
+    taken: list[str] = []
+
+    async def take(call: Call) -> None:
+        taken.append(call.id)
+        if len(taken) == 2:
+            assert manager._elector is not None
+            manager._elector._renewed_at = float("-inf")
+
+    api.put("parents", family.parent("ada"))
+    settings = Settings(MARK, "", Election(LEASE, "first", Timing(15.0, 10.0, 0.02)), pace=QUICK)
+    manager = Manager(client, [talkative(take, 40)], settings)
+    with pytest.RaisesGroup(LeadershipLostError):
+        await asyncio.wait_for(manager.run(asyncio.Event()), 5)
+    assert taken == ["0", "1"]
+    assert api.names("events") == []
+
+
+async def test_who_lost_the_lease_tells_nothing_more_in_events(api: Api, client: Client) -> None:
+    manager = Manager(client, [], Settings(MARK, "", Election(LEASE, "first"), pace=QUICK))
+    manager._recorder.record(Event(api.put("parents", family.parent("ada")), "Grown", "all are there"))
+    await manager._recorder.flush()
+    assert (api.writes, api.names("events")) == ([], [])
+
+
+@pytest.mark.parametrize("elected", [True, False])
+async def test_what_was_told_last_is_written_before_it_stops(api: Api, client: Client, *, elected: bool) -> None:
+    stop = asyncio.Event()
+
+    async def take(_: Call) -> None:
+        stop.set()
+
+    api.put("parents", family.parent("ada"))
+    election = Election(LEASE, "first") if elected else None
+    manager = Manager(client, [talkative(take, 1)], Settings(MARK, "", election, pace=QUICK))
+    await asyncio.wait_for(manager.run(stop), 5)
+    assert [api.get("events", "default", name)["reason"] for name in api.names("events")] == ["Ordered"]
 
 
 async def test_who_waits_for_the_lease_writes_nothing_and_stops_when_asked(api: Api, client: Client) -> None:

@@ -5,7 +5,10 @@ import datetime as dt
 
 import pytest
 
+from paddle_operator.api import crd
 from paddle_operator.api.manifest import Key, Manifest, uid_of
+from paddle_operator.api.names import FINALIZER_PADDLEJOB
+from paddle_operator.api.paddlejob import PaddleJob
 from paddle_operator.desired.paddlejob.snapshot import PortRange, Settings
 from paddle_operator.desired.training import abandoned
 from paddle_operator.desired.training.settings import Scheduling
@@ -318,3 +321,28 @@ async def test_a_new_job_costs_its_pods_their_addresses_and_one_whole_status(api
     made = ["configmaps/demo", *(f"pods/{name}" for name in PODS)]
     assert sorted(api.writes) == ["PATCH paddlejobs/demo/status", *(f"POST {name}" for name in made)]
     assert [len(status(api)[role]["refs"]) for role in ("ps", "worker")] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["3d-model", "m" * 63])
+@pytest.mark.parametrize("theirs", [None, {"phase": "Running", "mode": "PS", "observedGeneration": 7}], ids=str)
+async def test_a_job_of_the_original_operator_is_looked_after_and_goes_whatever_its_name(
+    careless: Api, working: Managing, name: str, theirs: Manifest | None
+) -> None:
+    made = job(name, suspend=True)
+    made["metadata"]["finalizers"] = [FINALIZER_PADDLEJOB]
+    careless.put("paddlejobs", made if theirs is None else {**made, "status": theirs})
+    careless.redefine(crd.v1(PaddleJob))
+    async with working(controllers()) as manager:
+        await eventually(lambda: status(careless, name).get("observedGeneration") == 1 and is_idle(manager))
+        careless.remove("paddlejobs", Key("default", name))
+        await eventually(lambda: careless.names("paddlejobs") == [])
+
+
+async def test_a_job_of_the_original_operator_that_is_being_deleted_goes(careless: Api, working: Managing) -> None:
+    made = job("3d-model")
+    made["metadata"]["finalizers"] = [FINALIZER_PADDLEJOB]
+    careless.put("paddlejobs", made)
+    careless.remove("paddlejobs", Key("default", "3d-model"))
+    careless.redefine(crd.v1(PaddleJob))
+    async with working(controllers()):
+        await eventually(lambda: careless.names("paddlejobs") == [])

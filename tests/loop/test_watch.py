@@ -233,6 +233,17 @@ async def test_it_lists_again_only_when_it_must(api: Api, client: Client, code: 
         assert api.requests["GET"] - requests == 2 + lists
 
 
+async def test_the_servers_wish_to_wait_is_obeyed(api: Api, client: Client) -> None:
+    loop = asyncio.get_running_loop()
+    async with watching(client, api):
+        api.fail("GET", "watch=true", 1, 429, "TooManyRequests", Retry_After="1")
+        requests = api.requests["GET"]
+        started = loop.time()
+        api.cut_watches()
+        await eventually(lambda: api.requests["GET"] - requests == 2 and api.watches)
+        assert loop.time() - started >= 0.99
+
+
 @pytest.mark.parametrize("metadata", [None, [], {"resourceVersion": None}])
 async def test_a_bookmark_without_a_version_is_passed_over(api: Api, client: Client, metadata: object) -> None:
     async with watching(client, api) as watched:

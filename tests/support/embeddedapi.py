@@ -9,7 +9,7 @@ from paddle_operator.api.manifest import Key, Manifest, key_of
 from paddle_operator.embedded.apiserver import patches
 from paddle_operator.embedded.apiserver.deletion import Deletion
 from paddle_operator.embedded.apiserver.objects import Options
-from paddle_operator.embedded.apiserver.resources import Resource
+from paddle_operator.embedded.apiserver.resources import Resource, defined
 from paddle_operator.embedded.apiserver.server import Server
 from support.definition import DEFINITION
 from support.faultproxy import FaultProxy
@@ -60,6 +60,12 @@ class Api(FaultProxy):
 
     def names(self, plural: str) -> list[str]:
         return [key_of(manifest).name for manifest in self.all(plural)]
+
+    def redefine(self, definition: Manifest) -> None:
+        """Serve a kind by another definition, as after an upgrade."""
+        resource = defined(definition)
+        self._resources[resource.kind.plural] = resource
+        self._objects.redefine(resource)
 
     def forget(self) -> None:
         """Forget the history, as etcd does when it compacts."""

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from paddle_operator.api.definition import AGE, Column, Definition, Kind
-from paddle_operator.api.fields import Rule, doc, unchanged
+from paddle_operator.api.fields import Rule, at_birth, doc, unchanged
 from paddle_operator.api.formats import (
     AbsolutePath,
     CommaDirectories,
@@ -253,8 +253,10 @@ def cache_rules() -> tuple[Rule, ...]:
 
 def own_cache_rule() -> Rule:
     return Rule(
-        "!has(self.spec.cacheBackend) || has(self.spec.cacheBackend.name)"
-        f" || self.metadata.name.size() <= {LONGEST_NAME_WITH_OWN_CACHE}",
+        at_birth(
+            "!has(self.spec.cacheBackend) || has(self.spec.cacheBackend.name)"
+            f" || self.metadata.name.size() <= {LONGEST_NAME_WITH_OWN_CACHE}"
+        ),
         f"metadata.name must have at most {LONGEST_NAME_WITH_OWN_CACHE} characters, or cacheBackend a name:"
         " the cache is named after the job",
     )
@@ -308,8 +310,10 @@ class CacheBackend(Kind, frozen=True):
         rules=(
             *service_name(LONGEST_NAME),
             Rule(
-                "!has(self.spec.cacheEngine) || !has(self.spec.cacheEngine.juicefs)"
-                f" || self.metadata.name.size() <= {LONGEST_SAMPLESET}",
+                at_birth(
+                    "!has(self.spec.cacheEngine) || !has(self.spec.cacheEngine.juicefs)"
+                    f" || self.metadata.name.size() <= {LONGEST_SAMPLESET}"
+                ),
                 f"metadata.name must have at most {LONGEST_SAMPLESET} characters with the engine juicefs:"
                 " a SampleSet has the same name",
             ),

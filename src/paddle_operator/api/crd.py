@@ -66,6 +66,7 @@ def _whole(kind: type[Kind]) -> Manifest:
     """Give the schema of the object; of its metadata the API server itself knows all."""
     schema = structural(kind)
     schema["properties"]["metadata"] = {"type": "object"}
+    schema["properties"]["status"]["default"] = {}  # the mark of what was there before: see `at_birth`
     schema["required"] = [name for name in schema["required"] if name == "spec"]
     return {**schema, **checked(*kind.definition.rules)}
 

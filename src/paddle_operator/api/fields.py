@@ -42,3 +42,11 @@ def checked(*rules: Rule) -> Manifest:
 def unchanged(path: str) -> str:
     """Say in CEL that an optional field is as it was."""
     return f"has(self.{path}) == has(oldSelf.{path}) && (!has(self.{path}) || self.{path} == oldSelf.{path})"
+
+
+def at_birth(holds: str) -> str:
+    """Ask it of new objects alone: those of an earlier definition keep the name they have, and must be able to go.
+
+    Nothing else tells them apart in every version: a new object has no status, and any other the default of ours.
+    """
+    return f"has(self.status) || {holds}"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from paddle_operator.api.fields import Rule, shape
+from paddle_operator.api.fields import Rule, at_birth, shape
 
 LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 LABEL_WITH_LETTER_FIRST = "[a-z]([-a-z0-9]*[a-z0-9])?"
@@ -124,7 +124,7 @@ CronSchedule = Annotated[
 def short_name(longest: int) -> Rule:
     """Bound an object's name, to which its pods' and services' names are added."""
     return Rule(
-        f"self.metadata.name.size() <= {longest}",
+        at_birth(f"self.metadata.name.size() <= {longest}"),
         f"metadata.name must have at most {longest} characters: the names of what is made for it are longer, up to 63",
     )
 
@@ -132,7 +132,7 @@ def short_name(longest: int) -> Rule:
 def service_name(longest: int) -> tuple[Rule, Rule]:
     """Ask, of an object whose name begins the names of services, for what a service's name must be."""
     letter_first = Rule(
-        f"self.metadata.name.matches(r'^{LABEL_WITH_LETTER_FIRST}$')",
+        at_birth(f"self.metadata.name.matches(r'^{LABEL_WITH_LETTER_FIRST}$')"),
         "metadata.name must begin with a letter and have lower-case letters, digits and dashes only:"
         " services are named after it",
     )

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from paddle_operator.api.definition import Column, Definition, Kind
-from paddle_operator.api.fields import Rule, doc
+from paddle_operator.api.fields import Rule, at_birth, doc
 from paddle_operator.api.formats import CachePath, CronSchedule, DataPath, Label, TimeZone, short_name
 from paddle_operator.api.juicefs import SyncOptions
 from paddle_operator.api.meta import Condition, Record, Timestamp
@@ -250,7 +250,7 @@ class SampleJob(Kind, frozen=True):
         rules=(
             short_name(LONGEST_NAME),
             Rule(
-                f"!has(self.spec.schedule) || self.metadata.name.size() <= {LONGEST_NAME_OF_SCHEDULE}",
+                at_birth(f"!has(self.spec.schedule) || self.metadata.name.size() <= {LONGEST_NAME_OF_SCHEDULE}"),
                 f"metadata.name must have at most {LONGEST_NAME_OF_SCHEDULE} characters:"
                 " the names of a schedule's runs are longer",
             ),

@@ -11,6 +11,7 @@ import click
 
 from paddle_operator.api.manifest import Key
 from paddle_operator.api.names import ANNOTATION_APPLIED, MANAGER
+from paddle_operator.cli.goflags import GoCommand, ignored_options
 from paddle_operator.cli.training import training_options
 from paddle_operator.control import health
 from paddle_operator.control.controller import Controller
@@ -54,7 +55,7 @@ def controllers(training: paddle.Settings, sets: data.Settings) -> dict[str, Con
     return {found.name: found for found in made}
 
 
-@click.command()
+@click.command(cls=GoCommand)
 @click.option("--controllers", "names", default=ALL, show_default=True, help="Which controllers, with commas between.")
 @click.option("--namespace", default="", help="Look at this namespace only; without it, at all.")
 @click.option("--leader-elect", is_flag=True, help="Act only while holding the lease, so that several may run.")
@@ -79,6 +80,7 @@ def controllers(training: paddle.Settings, sets: data.Settings) -> dict[str, Con
     help="Directories of nodes, with commas between, below which data with local:// may lie; without any, nowhere.",
 )
 @training_options
+@ignored_options
 def manager(  # noqa: PLR0913 one parameter for each option people know from other managers
     *,
     names: str,

@@ -13,7 +13,6 @@ from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of
 from paddle_operator.control.caches import Caches
 from paddle_operator.control.calls import Caller, CallError, nobody
 from paddle_operator.control.execute import ForeignObjectError
-from paddle_operator.control.lease import LeadershipLostError
 from paddle_operator.control.metrics import Metrics
 from paddle_operator.control.outcome import Outcome, Terminal
 from paddle_operator.control.plan import Plan
@@ -221,7 +220,7 @@ class Loop:
         delay = self.queue.retry(key)
         self._metrics.retried(self.controller.name)
         # These are explained by their words; anything else is a defect, found by its trace.
-        known = (errors.KubeError, ForeignObjectError, LeadershipLostError, CallError)
+        known = (errors.KubeError, ForeignObjectError, CallError)
         trace = None if isinstance(error, known) else error
         words = f"{type(error).__name__}: {error}"
         log.warning(

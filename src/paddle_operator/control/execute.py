@@ -176,8 +176,7 @@ class Executor:
         if live is None or entries is None:
             return
         change = {"metadata/managedFields": entries, "metadata/resourceVersion": version_of(live)}
-        operations = [{"op": "replace", "path": f"/{path}", "value": value} for path, value in change.items()]
-        await self._client.patch(kind, key_of(observed), operations)
+        await self._client.patch(kind, key_of(observed), replacing(change))
 
     async def _delete(self, delete: Delete) -> None:
         try:
@@ -225,7 +224,13 @@ class Executor:
         key = key_of(observed)
         place = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
         metadata = {**place, "resourceVersion": version_of(observed)}
-        return await self._client.apply(kind, {"metadata": metadata, "status": status}, subresource="status")
+        written = await self._client.apply(kind, {"metadata": metadata, "status": status}, subresource="status")
+        return written if (written.get("status") or {}) == status else await self._replace_status(kind, written, status)
+
+    async def _replace_status(self, kind: Kind, written: Manifest, status: Manifest) -> Manifest:
+        """Write it in the place of all that is there: what others wrote belongs to them, and outlives an apply."""
+        change = {"metadata/resourceVersion": version_of(written), "status": status}
+        return await self._client.patch(kind, key_of(written), replacing(change), subresource="status")
 
     def _cached(self, kind: Kind, key: Key) -> Manifest | None:
         store = self._stores.get(kind)
@@ -315,6 +320,11 @@ def explained(wanted: Status, terminal: Terminal | None, now: datetime) -> Manif
 
 def with_metadata(manifest: Manifest, fields: Manifest) -> Manifest:
     return {**manifest, "metadata": {**manifest.get("metadata", {}), **fields}} if fields else manifest
+
+
+def replacing(change: Manifest) -> request.Operations:
+    """Give the JSON patch that puts these values, by their paths, in the place of what is there."""
+    return [{"op": "replace", "path": f"/{path}", "value": value} for path, value in change.items()]
 
 
 def _log_change(what: str, kind: Kind, key: Key) -> None:

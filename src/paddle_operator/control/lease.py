@@ -22,7 +22,7 @@ def clock_that_never_sleeps() -> float:
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))  # not on every system
 
 
-class LeadershipLostError(Exception):
+class LeadershipLostError(errors.KubeError):
     """The lease could not be renewed in time: this manager must not write any more."""
 
 

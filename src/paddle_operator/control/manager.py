@@ -16,6 +16,7 @@ from aiohttp import web
 from paddle_operator.api.manifest import Key
 from paddle_operator.control import health
 from paddle_operator.control.caches import Caches
+from paddle_operator.control.calls import Call, Caller
 from paddle_operator.control.controller import GRACE, Controller, Loop, World
 from paddle_operator.control.execute import Executor
 from paddle_operator.control.lease import Elector, LeadershipLostError, Timing
@@ -55,20 +56,20 @@ class Manager:
         self.metrics = Metrics()
         self.caches = Caches(client, self.metrics, settings.namespace, settings.pace)
         self._settings = settings
-        self._recorder = Recorder(client, client.field_manager)
         self._elector: Elector | None = None
         if settings.election is not None:
             election = settings.election
             self._elector = Elector(client, election.lease, election.identity, election.timing)
         # Asked before each sending, also of what is sent again: a paused process wakes up late.
         leading = client.guarded(self._check_leadership)
+        self._recorder = Recorder(leading, client.field_manager)
         executor = Executor(leading, self.caches.stores, self._recorder, settings.mark)
         now, serves, forbids = lambda: datetime.now(UTC), self.caches.serves, self.caches.forbids
         world = World(leading, self.caches.stores, serves, executor.execute, now, forbids)
         self.loops = [
             Loop(
                 controller,
-                replace(world, execute=functools.partial(executor.execute, call=controller.call)),
+                replace(world, execute=functools.partial(executor.execute, call=self._guarded(controller.call))),
                 self.metrics,
             )
             for controller in controllers
@@ -85,9 +86,6 @@ class Manager:
             background.append(group.create_task(self._recorder.run()))
             try:
                 await self._lead(stop)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(FLUSH_SECONDS):
-                        await self._recorder.flush()
             finally:
                 for task in background:
                     task.cancel()
@@ -96,6 +94,15 @@ class Manager:
     def _check_leadership(self) -> None:
         if self._elector is not None:
             self._elector.check()
+
+    def _guarded(self, call: Caller) -> Caller:
+        """Carry an order to another server only while we lead, as what is written to the API server."""
+
+        async def guarded(asked: Call) -> None:
+            self._check_leadership()
+            await call(asked)
+
+        return guarded
 
     def _routes(self) -> dict[health.Address, list[web.RouteDef]]:
         wanted = (
@@ -137,6 +144,9 @@ class Manager:
             for loop in self.loops:
                 group.create_task(loop.run(stop, self._settings.grace))
             await stop.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FLUSH_SECONDS):
+                await self._recorder.flush()
         self.metrics.lead(leading=False)
 
 

@@ -63,7 +63,7 @@ class Journal:
         for entry in kept:
             resource = objects.catalogue.at(entry.group, entry.version, entry.plural)
             if resource is not None and entry.manifest is not None:
-                objects.storage.put(resource.kind, entry.manifest)
+                objects.restore(resource, entry.manifest)
 
     def _hear(self, change: Change) -> None:
         if change.kind.plural in KEPT:

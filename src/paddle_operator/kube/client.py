@@ -141,8 +141,14 @@ def may_repeat(asked: Request, error: errors.KubeError, failures: int) -> bool:
 
 
 def pause_after(error: errors.KubeError, failures: int) -> float:
+    asked = asked_pause(error)
+    return RETRY.after(failures) if asked is None else asked
+
+
+def asked_pause(error: errors.KubeError | None) -> float | None:
+    """Give how long the server wants us to wait, within reason."""
     asked = error.retry_after if isinstance(error, errors.ApiError) else None
-    return RETRY.after(failures) if asked is None else min(asked, LONGEST_RETRY_AFTER)
+    return None if asked is None else min(asked, LONGEST_RETRY_AFTER)
 
 
 def decode(body: bytes) -> Manifest:

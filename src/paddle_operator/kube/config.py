@@ -16,6 +16,10 @@ from paddle_operator.kube.errors import ConfigError
 from paddle_operator.kube.tls import Material, Pair, Tls
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+# To go on without them would be to talk to another server, or as somebody else.
+UNSUPPORTED = ("proxy-url", "as", "as-uid", "as-groups", "as-user-extra", "auth-provider")
+# What a cluster's entry says to the credential plug-in.
+PLUGIN_EXTENSION = "client.authentication.k8s.io/exec"
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class _Entry:
         data, path = self.content.get(f"{name}-data"), self.path(name)
         if data:
             try:
-                return base64.b64decode(data, validate=True).decode()
+                return base64.b64decode("".join(data.split()), validate=True).decode()
             except (binascii.Error, UnicodeDecodeError) as error:
                 raise ConfigError(f"{name}-data in the kubeconfig is not base64 text") from error
         return _text(path, name) if path else ""
@@ -97,6 +101,9 @@ def _config(context: Manifest, cluster: _Entry, user: _Entry) -> Config:
     server = str(cluster.content.get("server") or "").rstrip("/")
     if not server.startswith(("https://", "http://")):
         raise ConfigError(f"the kubeconfig's server {server!r} is no address: it starts with https://")
+    for name in UNSUPPORTED:
+        if cluster.content.get(name) or user.content.get(name):
+            raise ConfigError(f"the kubeconfig asks for {name}, which is not supported: use an entry without it")
     tls = _tls(cluster, user)
     return Config(
         server,
@@ -132,19 +139,34 @@ def _plugin(user: _Entry, cluster: _Entry) -> Plugin:
     command = asked["command"]
     if "/" in command:
         command = str(user.folder / command)
-    information = None
-    if asked.get("provideClusterInfo"):
-        information = {
-            "server": cluster.content["server"],
-            "certificate-authority-data": base64.b64encode(cluster.text("certificate-authority").encode()).decode(),
-        }
     return Plugin(
         [command, *(asked.get("args") or [])],
         asked["apiVersion"],
-        {entry["name"]: entry["value"] for entry in asked.get("env") or []},
-        information,
+        _environment(asked.get("env") or []),
+        _told(cluster) if asked.get("provideClusterInfo") else None,
         asked.get("installHint") or "",
     )
+
+
+def _environment(entries: Sequence[Manifest]) -> dict[str, str]:
+    for entry in entries:
+        if "name" not in entry or "value" not in entry:
+            raise ConfigError(f"env of the kubeconfig's exec plug-in needs a name and a value: {sorted(entry)}")
+    return {entry["name"]: entry["value"] for entry in entries}
+
+
+def _told(cluster: _Entry) -> Manifest:
+    """Give what a plug-in that asks for it is told of the cluster."""
+    authority = cluster.text("certificate-authority")
+    extensions = cluster.content.get("extensions") or []
+    told = {
+        "server": cluster.content["server"],
+        "tls-server-name": cluster.content.get("tls-server-name"),
+        "insecure-skip-tls-verify": cluster.content.get("insecure-skip-tls-verify"),
+        "certificate-authority-data": base64.b64encode(authority.encode()).decode(),
+        "config": next((found.get("extension") for found in extensions if found.get("name") == PLUGIN_EXTENSION), None),
+    }
+    return {name: value for name, value in told.items() if value}
 
 
 def _text(path: Path, name: str) -> str:

@@ -62,6 +62,7 @@ class Recorder:
         self._waiting: OrderedDict[str, Series] = OrderedDict()
         self._written: OrderedDict[str, Series] = OrderedDict()
         self._wake = asyncio.Event()
+        self._writing = asyncio.Lock()
 
     def record(self, event: Event) -> None:
         """Note it for writing; when too many wait already, it is lost."""
@@ -80,14 +81,15 @@ class Recorder:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write what waits now."""
+        """Write what waits now, and return once all of it is written, by whomever."""
         self._wake.clear()
-        while self._waiting:
-            name, series = self._waiting.popitem(last=False)
-            try:
-                await self._write(name, series)
-            except errors.KubeError as error:
-                log.debug("event lost reason=%s: %s", series.event.reason, error)
+        async with self._writing:
+            while self._waiting:
+                name, series = self._waiting.popitem(last=False)
+                try:
+                    await self._write(name, series)
+                except errors.KubeError as error:
+                    log.debug("event lost reason=%s: %s", series.event.reason, error)
 
     async def _write(self, name: str, series: Series) -> None:
         known = self._written.get(name)

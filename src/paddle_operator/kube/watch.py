@@ -11,7 +11,7 @@ from typing import Protocol
 from paddle_operator.api.manifest import Manifest, is_complete, key_of, version_of
 from paddle_operator.kube import document, errors, request
 from paddle_operator.kube.backoff import Backoff
-from paddle_operator.kube.client import Client
+from paddle_operator.kube.client import Client, asked_pause
 from paddle_operator.kube.request import Scope
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class Watch:
                 if problem is None:
                     continue
             failures += 1
-            delay = self._pace.backoff.after(failures)
+            delay = max(self._pace.backoff.after(failures), asked_pause(problem) or 0.0)
             self._meter.watch_restarted(self.scope.kind.plural)
             words = self._explained(problem)
             level = logging.DEBUG if words == known and (self.is_absent or self.is_forbidden) else logging.WARNING

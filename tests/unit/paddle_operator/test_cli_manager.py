@@ -6,6 +6,53 @@ import pytest
 from click.testing import CliRunner
 
 from paddle_operator.cli.main import main
+from paddle_operator.cli.manager import manager
+
+# All flags of the original managers, as people and manifests write them.
+ORIGINAL = (
+    "--leader-elect --namespace=paddle-system",
+    "--leader-elect=true",
+    "--leader-elect=false",
+    "-leader-elect -namespace paddle-system",
+    "--metrics-bind-address=:8080 --health-probe-bind-address :8081",
+    "-metrics-bind-address=127.0.0.1:8080",
+    "--scheduling=volcano",
+    "--etcd-server=etcd:2379",
+    "--port-range=35000,65000",
+    "--initImage=docker.io/library/alpine:3.10",
+    "--development",
+    "--development=true",
+    "--zap-devel --zap-encoder=json --zap-log-level=debug --zap-stacktrace-level error --zap-time-encoding=iso8601",
+    "--zap-devel=false",
+)
+
+
+@pytest.mark.parametrize("line", ORIGINAL)
+def test_the_original_managers_flags_are_taken(line: str) -> None:
+    result = CliRunner().invoke(main, ["manager", *line.split(), "--kubeconfig=/nonexistent"])
+    assert (result.exit_code, "/nonexistent does not exist" in result.stderr) == (1, True), result.stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "elects"),
+    [
+        ("--leader-elect", True),
+        ("--leader-elect=true", True),
+        ("-leader-elect=1", True),
+        ("--leader-elect=T", True),
+        ("--leader-elect=false", False),
+        ("-leader-elect=0", False),
+    ],
+)
+def test_a_flag_may_be_told_true_or_false(word: str, *, elects: bool) -> None:
+    assert manager.make_context("manager", [word]).params["leader_elect"] is elects
+
+
+def test_what_is_ignored_is_not_shown() -> None:
+    shown = CliRunner().invoke(main, ["manager", "--help"]).stdout
+    assert "--leader-elect" in shown
+    assert "zap" not in shown
+    assert "--development" not in shown
 
 
 @pytest.mark.parametrize(
@@ -15,6 +62,7 @@ from paddle_operator.cli.main import main
             ["--controllers=tensor"],
             "there are cachebackend, paddlejob, pytorchjob, samplejob, sampleset, tfjob\n",
         ),
+        (["--leader-elect=maybe"], "--leader-elect is true or false, and not 'maybe'\n"),
         (["--scheduling=kueue"], "'kueue' is not one of '', 'volcano', 'native'.\n"),
         (
             ["--port-range=65000-35000"],

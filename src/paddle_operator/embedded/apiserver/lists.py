@@ -35,6 +35,8 @@ def page(storage: Storage, resource: Resource, selector: Selector, query: Mappin
     limit = number(query, "limit") or 0
     token = Token.decoded(query["continue"]) if query.get("continue") else None
     version = token.version if token else _asked_version(storage, query)
+    if version is not None and version < storage.oldest:
+        raise refusals.list_expired(continued=token is not None)
     every = storage.items(resource.kind, version)
     found = [manifest for manifest in every if selector(manifest)]
     if token:

@@ -50,11 +50,9 @@ class Objects:
         self._refuse_misplaced(resource, namespace, manifest)
         if version_of(manifest):
             raise refusals.no_version_at_birth()
-        made = self._born(resource, namespace, manifest)
+        made = self._born(resource, namespace, self._fitted(resource, manifest, options))
         author = Author(options.manager, UPDATE, resource.kind.api_version)
-        return self._add(
-            resource, ownership.updated(None, self._fitted(resource, made, options), resource.schema, author), options
-        )
+        return self._add(resource, ownership.updated(None, made, resource.schema, author), options)
 
     def _born(self, resource: Resource, namespace: str, manifest: Manifest) -> Manifest:
         born = metadata.born(manifest["metadata"], generation=resource.has_generation)
@@ -72,12 +70,24 @@ class Objects:
 
     def _add(self, resource: Resource, made: Manifest, options: Options) -> Manifest:
         key = key_of(made)
-        causes = self._faults(resource, made, None)
+        causes = self._faults(resource, _newborn(resource, made), None)
         if self.storage.find(resource.kind, key) is not None:
             raise refusals.already_exists(resource.kind, key.name)
         _refuse(resource, key.name, causes)
         self._refuse_closed_namespace(resource, key)
-        return made if options.dry_run else self.storage.put(resource.kind, made)
+        return made if options.dry_run else self.restore(resource, made)
+
+    def restore(self, resource: Resource, manifest: Manifest) -> Manifest:
+        """Take what was judged before, with the defaults of today's definition."""
+        filled = fitting.defaulted(manifest, resource.schema)
+        return self.storage.put(resource.kind, filled if isinstance(filled, dict) else manifest)
+
+    def redefine(self, resource: Resource) -> None:
+        """Serve a kind by another definition from now on, with all that there is of it."""
+        self.catalogue.put(resource)
+        for manifest in self.storage.items(resource.kind):
+            if fitting.defaulted(manifest, resource.schema) != manifest:
+                self.restore(resource, manifest)
 
     def replace(
         self, resource: Resource, key: Key, manifest: Manifest, options: Options, subresource: str = ""
@@ -153,10 +163,10 @@ class Objects:
         _refuse(resource, key.name, self._faults(resource, new, before))
         if new == before or options.dry_run:
             return new
-        written = self.storage.put(resource.kind, new)
-        if deletion.is_released(written):
-            return self.storage.remove(resource.kind, key)
-        return written
+        if deletion.is_released(new):  # nobody is told of it as it is here: it goes as it was
+            self.storage.remove(resource.kind, key)
+            return new
+        return self.storage.put(resource.kind, new)
 
     def _faults(self, resource: Resource, manifest: Manifest, before: Manifest | None) -> list[Cause]:
         """Tell all that is wrong; what has the wrong type cannot be looked into any further."""
@@ -251,6 +261,12 @@ def _refuse_other(resource: Resource, wanted: Manifest, before: Manifest) -> Non
     if uid_of(wanted) not in ("", uid_of(before)):
         cause = Cause(Why.INVALID, "metadata.uid", "field is immutable", uid_of(wanted))
         raise refusals.invalid(resource.kind, key_of(before).name, [cause])
+
+
+def _newborn(resource: Resource, made: Manifest) -> Manifest:
+    """Give a new object as it is judged: of a definition's own, the status is filled in only when it is read."""
+    judged_whole = not (resource.custom and resource.has_status)
+    return made if judged_whole else {name: part for name, part in made.items() if name != STATUS}
 
 
 def _allowed(resource: Resource, manifest: Manifest, subresource: str) -> Manifest:

@@ -160,6 +160,16 @@ def expired(version: int, oldest: int) -> RefusedError:
     return RefusedError(HTTPStatus.GONE, "Expired", f"too old resource version: {version} ({oldest})")
 
 
+def list_expired(*, continued: bool) -> RefusedError:
+    words = "The resourceVersion for the provided list is too old."
+    if continued:
+        words = (
+            "The provided continue parameter is too old to display a consistent list result. "
+            "You can start a new list without the continue parameter."
+        )
+    return RefusedError(HTTPStatus.GONE, "Expired", words)
+
+
 def too_new(version: int, newest: int) -> RefusedError:
     message = f"Too large resource version: {version}, current: {newest}"
     return RefusedError(HTTPStatus.GATEWAY_TIMEOUT, "Timeout", message)

@@ -127,8 +127,15 @@ class Catalogue:
     """All resources, by where they are asked for."""
 
     def __init__(self, every: Iterable[Resource]) -> None:
-        self._by_place = {(found.kind.group, found.kind.version, found.kind.plural): found for found in every}
-        self._by_kind = {(found.kind.group, found.kind.kind): found for found in self._by_place.values()}
+        self._by_place: dict[tuple[str, str, str], Resource] = {}
+        self._by_kind: dict[tuple[str, str], Resource] = {}
+        for found in every:
+            self.put(found)
+
+    def put(self, found: Resource) -> None:
+        kind = found.kind
+        self._by_place[kind.group, kind.version, kind.plural] = found
+        self._by_kind[kind.group, kind.kind] = found
 
     def __iter__(self) -> Iterator[Resource]:
         return iter(self._by_place.values())

@@ -56,9 +56,11 @@ def check(schema: Manifest) -> None:
 
 
 def broken(manifest: Manifest, schema: Manifest, before: Manifest | None) -> Iterator[Cause]:
-    """Tell which rules the object breaks; of its metadata a rule sees the name only."""
-    old = ABSENT if before is None else _visible(before)
-    yield from _broken(_visible(manifest), old, schema, "")
+    """Tell which rules the object breaks; of its metadata a rule sees the name only, but any change of it counts."""
+    value, old = _visible(manifest), ABSENT if before is None else _visible(before)
+    for rule in schema.get(RULES, []):
+        yield from _judged(value, old, rule, "", changed=manifest != before)
+    yield from _broken_inside(value, old, schema, "")
 
 
 def _visible(manifest: Manifest) -> Manifest:
@@ -68,7 +70,11 @@ def _visible(manifest: Manifest) -> Manifest:
 
 def _broken(value: object, old: object, schema: Manifest, path: str) -> Iterator[Cause]:
     for rule in schema.get(RULES, []):
-        yield from _judged(value, old, rule, path)
+        yield from _judged(value, old, rule, path, changed=old is ABSENT or old != value)
+    yield from _broken_inside(value, old, schema, path)
+
+
+def _broken_inside(value: object, old: object, schema: Manifest, path: str) -> Iterator[Cause]:
     if isinstance(value, dict):
         for name, part in value.items():
             known = field_of(schema, name)
@@ -82,12 +88,12 @@ def _broken(value: object, old: object, schema: Manifest, path: str) -> Iterator
             yield from _broken(part, was, items_of(schema), f"{path}[{number}]")
 
 
-def _judged(value: object, old: object, rule: Manifest, path: str) -> Iterator[Cause]:
+def _judged(value: object, old: object, rule: Manifest, path: str, *, changed: bool) -> Iterator[Cause]:
     if MENTIONS_OLD.search(rule["rule"]):
         if old is ABSENT:
             return
         known = {"self": value, "oldSelf": old}
-    elif old is not ABSENT and old == value:
+    elif not changed:
         return  # what was taken once is not refused later for what nobody changed
     else:
         known = {"self": value}

@@ -62,8 +62,9 @@ def test_certificates_are_read_from_files_beside_the_kubeconfig(tmp_path: Path, 
 
 def test_certificates_are_read_from_the_kubeconfig_itself(tmp_path: Path, certificates: Path) -> None:
     def data(name: str) -> str:
-        return base64.b64encode((certificates / name).read_bytes()).decode()
+        return base64.encodebytes((certificates / name).read_bytes()).decode()
 
+    assert data("ca.crt").count("\n") > 1, "wrapped, as base64 prints it"
     cluster = {"certificate-authority-data": data("ca.crt")}
     user = {"client-certificate-data": data("admin.crt"), "client-key-data": data("admin.key")}
     found = config.from_files([written(tmp_path / "config", kubeconfig(cluster, user))])
@@ -135,12 +136,26 @@ async def test_a_plug_in_of_the_kubeconfig_runs_from_its_folder_and_knows_the_cl
         "env": env,
         "provideClusterInfo": True,
     }
-    cluster = {"certificate-authority": str(certificates / "ca.crt")}
+    extensions = [
+        {"name": "another", "extension": {"last-update": "today"}},
+        {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "06e3fbd18de8"}},
+    ]
+    cluster = {
+        "certificate-authority": str(certificates / "ca.crt"),
+        "tls-server-name": "inside",
+        "insecure-skip-tls-verify": True,
+        "extensions": extensions,
+    }
     path = written(tmp_path / "config", kubeconfig(cluster, {"exec": asked}))
     assert (await config.from_files([path]).credentials.proof()).token == "two words-secret"  # noqa: S105 no secret
     told = json.loads((tmp_path / "asked").read_text())["spec"]["cluster"]
-    assert told["server"] == "https://cluster:6443/"
-    assert base64.b64decode(told["certificate-authority-data"]) == (certificates / "ca.crt").read_bytes()
+    assert base64.b64decode(told.pop("certificate-authority-data")) == (certificates / "ca.crt").read_bytes()
+    assert told == {
+        "server": "https://cluster:6443/",
+        "tls-server-name": "inside",
+        "insecure-skip-tls-verify": True,
+        "config": {"audience": "06e3fbd18de8"},
+    }
 
 
 def test_a_plug_in_without_a_path_is_looked_for_and_knows_nothing_it_did_not_ask_for(tmp_path: Path) -> None:
@@ -181,6 +196,14 @@ def test_among_several_of_a_kind_the_named_one_counts(tmp_path: Path) -> None:
         (kubeconfig({"certificate-authority-data": "!"}), "is not base64 text"),
         (kubeconfig({"certificate-authority-data": "eA=="}), "is not a certificate"),
         (kubeconfig(user={"exec": {"command": "x"}}), "needs a command and an apiVersion"),
+        (
+            kubeconfig(user={"exec": {"command": "x", "apiVersion": "v1", "env": [{"name": "WORD"}]}}),
+            r"env of the kubeconfig's exec plug-in needs a name and a value: \['name'\]",
+        ),
+        (kubeconfig({"proxy-url": "http://proxy:3128"}), "asks for proxy-url, which is not supported"),
+        (kubeconfig(user={"as": "admin"}), "asks for as, which is not supported"),
+        (kubeconfig(user={"as-groups": ["system:masters"]}), "asks for as-groups, which is not supported"),
+        (kubeconfig(user={"auth-provider": {"name": "oidc"}}), "asks for auth-provider, which is not supported"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, content: object, message: str) -> None:
