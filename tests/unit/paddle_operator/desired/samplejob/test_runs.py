@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
+from paddle_operator.api import names
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.samplejob import LONGEST_NAME, LONGEST_NAME_OF_SCHEDULE, SampleJobSpec
 from paddle_operator.desired.samplejob.plan import plan
@@ -108,6 +109,18 @@ def test_replacing_ends_what_goes_on_and_starts_the_new() -> None:
     assert len(decision.create) == 1
 
 
+@pytest.mark.parametrize("policy", ["Allow", "Forbid", "Replace"])
+def test_a_run_that_was_made_and_not_written_down_is_neither_replaced_nor_waited_for(policy: str) -> None:
+    made = run(run_name(decoded(), NOON))
+    snapshot = seen(runs=(made,), concurrencyPolicy=policy)
+    decision = plan(snapshot)
+    assert ([manifest["metadata"]["name"] for manifest in decision.create], decision.delete) == ([made.name], ())
+    assert told(snapshot).startswith("Scheduled")
+    assert decision.status is not None
+    assert decision.status.cron_job_status is not None
+    assert decision.status.cron_job_status.last_schedule_time == NOON
+
+
 def test_of_the_runs_that_ended_the_last_few_are_kept() -> None:
     ended = tuple(run(f"{phase}-{number}", phase, number) for phase in ("Succeeded", "Failed") for number in range(5))
     later = replace(after(seen()), runs=(*ended, run("active")))
@@ -132,13 +145,14 @@ def test_a_run_can_be_named_and_held_however_long_its_owners_name_is() -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("zone", ["Etc/UTC", "Europe/Berlin"])
+@pytest.mark.parametrize("policy", ["Allow", "Forbid", "Replace"])
 def test_whenever_managers_are_killed_each_run_happens_once_and_the_last_due_is_never_lost(
-    seed: int, zone: str
+    seed: int, zone: str, policy: str
 ) -> None:
     """A manager may be away for hours, or die after it made a run and before it wrote that down."""
     chance = random.Random(seed)  # noqa: S311  # any moments will do
     now = dt.datetime(2026, 3, 28, 20, tzinfo=dt.UTC)
-    snapshot = replace(seen(now, schedule="*/15 * * * *"), zone=ZoneInfo(zone))
+    snapshot = replace(seen(now, schedule="*/15 * * * *", concurrencyPolicy=policy), zone=ZoneInfo(zone))
     starts: list[str] = []
     store: dict[str, Run] = {}
     while now < dt.datetime(2026, 3, 29, 12, tzinfo=dt.UTC):
@@ -155,7 +169,9 @@ def test_whenever_managers_are_killed_each_run_happens_once_and_the_last_due_is_
             last = snapshot.before.cron_job_status
             assert last is not None
             assert last.last_schedule_time is not None
-            assert now - last.last_schedule_time < dt.timedelta(minutes=15)
+            assert run_name(snapshot.job, last.last_schedule_time) in store
+            waits = snapshot.before.conditions[0].reason == names.REASON_RUN_STILL_ACTIVE
+            assert waits or now - last.last_schedule_time < dt.timedelta(minutes=15)
         for name in [name for name in store if chance.random() < 0.5]:
             store[name] = replace(store[name], phase="Succeeded", ended=now)
         now += dt.timedelta(seconds=chance.choice([1, 30, 60, 60, 600, 7200]))
