@@ -99,6 +99,22 @@ async def test_jobs_of_one_set_go_one_after_the_other_by_age_and_name(
             await eventually(stands(api, "Succeeded", name))
 
 
+async def test_a_job_whose_secret_is_missing_holds_up_nobody_and_has_its_turn_later(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    await is_ready(api, managing)
+    cluster.endings.clear()
+    api.put("samplejobs", job("sync", "a", secretRef={"name": "later"}))
+    api.put("samplejobs", job("clear", "b"))
+    async with managing(controllers()):
+        await eventually(is_told(cluster, "b"))
+        assert why(api, "a").startswith("ErrorSecretNotExist")
+        cluster.runtime(0).end("b-", OperationState.SUCCEEDED)
+        await eventually(stands(api, "Succeeded", "b"))
+        api.put("secrets", {**secret(), "metadata": {**secret()["metadata"], "name": "later"}})
+        await eventually(lambda: ordered(cluster.runtime(0), "a") == ["sync"])
+
+
 async def test_progress_is_told_for_each_partition(api: Api, managing: Managing, cluster: CacheCluster) -> None:
     await is_ready(api, managing, partitions=2)
     cluster.endings.clear()

@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+from paddle_operator.api import names
+from paddle_operator.api.conditions import find
 from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.api.meta import Timestamp
 from paddle_operator.api.samplejob import SampleJob, SampleJobStatus
@@ -156,6 +158,7 @@ def observe_rivals(world: World, me: Key, sample_set: Key) -> Iterator[Rival]:
         spec, status = manifest.get("spec") or {}, status_of(manifest, SampleJobStatus)
         if key_of(manifest) == me or spec.get("schedule") or status.phase in ENDED:
             continue
-        begun = has_begun(status)
+        begun, told = has_begun(status), find(status.conditions, names.CONDITION_SUCCEEDED)
         if begun or "deletionTimestamp" not in manifest["metadata"]:
-            yield Rival(key_of(manifest).name, created(manifest), begun, spec.get("terminate") is True)
+            lacks = told is not None and told.reason == names.REASON_SECRET_NOT_EXIST
+            yield Rival(key_of(manifest).name, created(manifest), begun, spec.get("terminate") is True, lacks)

@@ -52,19 +52,23 @@ def looked_at(snapshot: Snapshot, result: PartitionResult, *, stops: bool) -> Lo
     runtime = snapshot.runtimes.get(result.partition)
     if runtime is None or not runtime.listens or runtime.word is None:
         unheard = runtime is not None and runtime.ready and runtime.word is None and not runtime.trouble
-        return Look(result) if unheard else _away(snapshot, result)
+        return Look(result) if unheard else _away(snapshot, result, stops=stops)
     return _heard(snapshot, replace(result, away_since=None), runtime.word, stops=stops)
 
 
-def _away(snapshot: Snapshot, result: PartitionResult) -> Look:
-    """Wait for a server that is not there; how long it has been away cannot be seen, so the status remembers it."""
+def _away(snapshot: Snapshot, result: PartitionResult, *, stops: bool) -> Look:
+    """Wait for a server that is not there, unless there is nothing to wait for any more.
+
+    How long it has been away cannot be seen, so the status remembers it.
+    """
     since = result.away_since or snapshot.now
     runtime = snapshot.runtimes.get(result.partition)
     why = (runtime.trouble or runtime.why_not) if runtime else "there is no such pod"
     told = f": {why}" if why else ""
-    if snapshot.now - since >= PATIENCE:
-        message = f"did not answer for {PATIENCE.seconds // 60} minutes{told}"
-        return Look(replace(result, phase=Part.LOST.value, message=message, away_since=since))
+    if stops or snapshot.now - since >= PATIENCE:
+        long = "when the work was to end" if stops else f"for {PATIENCE.seconds // 60} minutes"
+        lost = ended(result, Part.LOST, f"did not answer {long}{told}")
+        return Look(replace(lost, away_since=since))
     message = f"does not answer{told}"
     return Look(replace(result, message=message[:LONGEST_WORDS], away_since=since), due=since + PATIENCE)
 

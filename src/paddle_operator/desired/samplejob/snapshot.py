@@ -14,12 +14,16 @@ ENDED = (SampleJobPhase.SUCCEEDED, SampleJobPhase.FAILED)
 
 @dataclass(frozen=True)
 class Rival:
-    """Another job of the same set that has not ended; `begun`: its servers were chosen."""
+    """Another job of the same set that has not ended; `begun`: its servers were chosen.
+
+    `lacks`: it said last that it cannot begin without its Secret, which nobody knows when to expect.
+    """
 
     name: str
     created: datetime
     begun: bool = False
     terminates: bool = False
+    lacks: bool = False
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,8 @@ def test_a_secret_that_is_missing_is_waited_for_and_looked_for() -> None:
         (rival("z", 10), False),
         (rival("younger", 9), False),
         (rival("younger", 9, begun=True), True),
+        (rival("older", 11, lacks=True), False),
+        (rival("older", 11, lacks=True, begun=True), True),
     ],
 )
 def test_jobs_queue_by_age_then_name_and_who_has_begun_goes_first(other: Rival, *, waits: bool) -> None:
@@ -116,10 +118,22 @@ def test_jobs_queue_by_age_then_name_and_who_has_begun_goes_first(other: Rival, 
         (rival("z", 9, terminates=True), True),
         (rival("a", 11, terminates=True), False),
         (rival("z", 9, begun=True, terminates=True), False),
+        (rival("z", 9, lacks=True, terminates=True), False),
     ],
 )
 def test_only_who_is_waited_for_by_a_job_that_terminates_gives_way(other: Rival, *, ends: bool) -> None:
     assert condition(seen(rivals=(other,))).startswith("Failed Terminated") == ends
+
+
+def test_a_deadline_does_not_wait_for_a_server_that_is_away() -> None:
+    job = begun(seen(decoded("clear", activeDeadlineSeconds=60), server(word=word()), server(1, word=word())))
+    away = replace(saying(job, Work("clear", Standing.RUNNING, began=NOON)), now=NOON + dt.timedelta(seconds=60))
+    status = plan(away).status
+    assert status is not None
+    assert [found.phase for found in status.results] == ["Running", "Lost"]
+    done = saying(after(away), Work("clear", Standing.CANCELLED, began=NOON))
+    assert condition(done).startswith("Failed DeadlineExceeded: it was cancelled after 60 s")
+    assert plan(done).finalizers is None
 
 
 def test_a_second_look_changes_nothing() -> None:
