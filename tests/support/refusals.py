@@ -142,6 +142,11 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         {"spec.syncOptions.http-port": 65536},
         "spec.syncOptions.http-port in body should be less than or equal to 65535",
     ),
+    "a pattern that is too long": (
+        SYNC,
+        {"spec.syncOptions.exclude": "x" * 1025},
+        "exclude: Too long: may not be more than 1024 ",
+    ),
     "a bandwidth below zero": (
         SYNC,
         {"spec.syncOptions.bwlimit": -1},

@@ -58,7 +58,8 @@ def scheduled(snapshot: Snapshot) -> Decision:
 def _turn(snapshot: Snapshot) -> Turn:
     spec = snapshot.job.spec
     if snapshot.zone is None:
-        message = f"there is no time zone {spec.time_zone}: give a name such as Asia/Shanghai or Etc/UTC"
+        whose = f"there is no time zone {spec.time_zone}" if spec.time_zone else "the manager's TZ is no time zone"
+        message = f"{whose}: give a name in timeZone such as Asia/Shanghai or Etc/UTC"
         return Turn(Refusal(names.REASON_UNKNOWN_TIME_ZONE, message))
     if spec.suspend:
         return Turn(Refusal(names.REASON_SUSPENDED, "no runs are started: suspend is true"))

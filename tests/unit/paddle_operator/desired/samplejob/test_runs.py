@@ -100,7 +100,9 @@ def test_what_is_due_is_started_or_it_is_said_why_not(
 
 
 def test_a_time_zone_that_there_is_not_is_told() -> None:
-    assert told(replace(seen(timeZone="Mars/Base"), zone=None)).startswith("UnknownTimeZone: there is no time zone")
+    named = replace(seen(timeZone="Mars/Base"), zone=None)
+    assert told(named).startswith("UnknownTimeZone: there is no time zone Mars/Base")
+    assert told(replace(seen(), zone=None)).startswith("UnknownTimeZone: the manager's TZ is no time zone: give")
 
 
 def test_replacing_ends_what_goes_on_and_starts_the_new() -> None:
