@@ -132,6 +132,24 @@ async def test_progress_is_told_for_each_partition(api: Api, managing: Managing,
         await eventually(lambda: status(api).get("progress") == "100%")
 
 
+async def test_figures_wait_for_their_time_whatever_else_the_job_is_looked_at_for(
+    api: Api, managing: Managing, cluster: CacheCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await is_ready(api, managing, partitions=2)
+    cluster.endings.clear()
+    api.put("samplejobs", job())
+    async with managing(controllers()):
+        await eventually(lambda: parts(api) == ["Running"] * 2)
+        monkeypatch.setattr(partitions, "CALM", dt.timedelta(hours=1))
+        cluster.runtime(0).tell("work", Progress(10, 100, 1000, 10000))
+        cluster.runtime(1).end("work", OperationState.SUCCEEDED)
+        await eventually(lambda: parts(api) == ["Running", "Succeeded"])
+        assert status(api)["results"][0]["doneFiles"] == 0
+        monkeypatch.setattr(partitions, "CALM", dt.timedelta(0))
+        cluster.runtime(0).tell("work", Progress(20, 100, 2000, 10000))
+        await eventually(lambda: status(api)["results"][0].get("doneFiles") == 20)
+
+
 async def test_what_is_missing_is_named_and_the_job_failed(api: Api, managing: Managing, cluster: CacheCluster) -> None:
     await is_ready(api, managing, partitions=2)
     cluster.endings.clear()

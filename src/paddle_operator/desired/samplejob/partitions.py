@@ -14,6 +14,8 @@ from paddle_operator.desired.sampleset.runtimes import Standing, Word, Work
 
 # A set gives a dead node's partition to another node in less than half of it.
 PATIENCE = timedelta(minutes=10)
+# Somebody looks at a progress bar; a write every few seconds is what that is worth.
+CALM = timedelta(seconds=3)
 LONGEST_WORDS = 500
 
 
@@ -34,7 +36,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True)
 class Look:
-    """A part as it stands now; `errand`: what its server is told; `due`: when it is given up."""
+    """A part as it stands now; `errand`: what its server is told; `due`: when it is given up, or has new figures."""
 
     result: PartitionResult
     errand: Errand | None = None
@@ -90,8 +92,15 @@ def _heard(snapshot: Snapshot, result: PartitionResult, word: Word, *, stops: bo
     if work.standing.is_over:
         return Look(ended(shown, Part.FAILED, work.message or f"the work was {work.standing.value.lower()}"))
     phase = Part.QUEUED if work.standing is Standing.QUEUED else Part.RUNNING
-    shown = replace(shown, phase=phase.value, message=work.message[:LONGEST_WORDS])
-    return Look(shown, Errand(result.pod, name, {}) if stops else None)
+    due = _calm_until(snapshot) if shown != result and phase == result.phase else None
+    shown = replace(result if due else shown, phase=phase.value, message=work.message[:LONGEST_WORDS])
+    return Look(shown, Errand(result.pod, name, {}) if stops else None, due)
+
+
+def _calm_until(snapshot: Snapshot) -> datetime | None:
+    """Say until when figures stay as they are, however often the job is looked at for other reasons."""
+    until = snapshot.figures_since + CALM if snapshot.figures_since else snapshot.now
+    return until if until > snapshot.now else None
 
 
 def ended(result: PartitionResult, phase: Part, message: str) -> PartitionResult:

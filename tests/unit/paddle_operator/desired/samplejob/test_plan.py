@@ -145,6 +145,23 @@ def test_a_second_look_changes_nothing() -> None:
     assert plan(second).notices == ()
 
 
+def test_figures_stay_for_a_while_unless_a_part_begins_or_ends() -> None:
+    def half(size: int, standing: Standing = Standing.RUNNING) -> Work:
+        return Work("warmup", standing, began=NOON, bytes=size, total_bytes=100)
+
+    def shown(snapshot: Snapshot) -> list[int | None]:
+        status = plan(snapshot).status
+        assert status is not None
+        return [found.done_bytes for found in status.results]
+
+    first = saying(begun(seen(None, server(word=word()), server(1, word=word()))), half(10), half(20))
+    assert shown(replace(first, figures_since=NOON)) == [10, 20]
+    later = replace(saying(after(first), half(50), half(60)), figures_since=NOON, now=NOON + dt.timedelta(seconds=1))
+    assert (shown(later), plan(later).status, plan(later).look_again) == ([10, 20], later.before, 2.0)
+    assert shown(saying(later, half(50), half(100, Standing.SUCCEEDED))) == [10, 100]
+    assert shown(replace(later, now=NOON + dt.timedelta(seconds=3))) == [50, 60]
+
+
 def test_edited_options_cancel_the_work_and_begin_anew() -> None:
     job = begun(seen(decoded("rmr")))
     name = operation_id(job.job, 0)
