@@ -16,8 +16,11 @@ WRITE_FILE, READ_FILE, READ_DIRECTORY, REFER, TRUNCATE = 1 << 1, 1 << 2, 1 << 3,
 CHANGE_DIRECTORY = sum(1 << bit for bit in range(4, 13))
 # Where programs write what nobody reads.
 NOWHERE = "/dev/null"
-# What it takes for any program to begin.
-LIBRARIES = ("/lib", "/lib64", "/usr", "/etc/ld.so.cache")
+# What it takes for any program to begin, and to know users by their names.
+ANYBODYS = (
+    *("/bin", "/lib", "/lib64", "/usr", "/etc/ld.so.cache"),
+    *("/etc/passwd", "/etc/group", "/etc/nsswitch.conf"),
+)
 END = "--"
 
 
@@ -80,7 +83,7 @@ def main(words: Sequence[str]) -> None:
     writable, readable, argv = words[:first], words[first + 1 : second], words[second + 1 :]
     # Python itself reads nothing any more once it is confined.
     program = shutil.which(argv[0]) or argv[0]
-    needed = [path for path in (*LIBRARIES, program) if os.path.exists(path)]  # noqa: PTH110 without pathlib, it is quick
+    needed = [path for path in (*ANYBODYS, program) if os.path.exists(path)]  # noqa: PTH110 without pathlib, it is quick
     confine(writable, [*readable, *needed] if readable else ())
     os.execv(program, list(argv))  # noqa: S606 the point of it
 

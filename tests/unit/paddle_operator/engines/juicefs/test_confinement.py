@@ -58,6 +58,11 @@ def test_where_reading_is_confined_it_reads_what_it_may_and_nothing_else(allowed
     assert subprocess.run(argv, capture_output=True, check=False).returncode == code
 
 
+def test_where_reading_is_confined_users_still_have_their_names(allowed: Path) -> None:
+    argv = confinement.confined(("stat", "--format=%U", "/usr"), [str(allowed)], [str(allowed)])
+    assert subprocess.run(argv, capture_output=True, check=True, text=True).stdout == "root\n"
+
+
 def test_a_kernel_without_landlock_confines_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: object) -> int:
         raise OSError(38, "Function not implemented")
