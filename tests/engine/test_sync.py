@@ -159,6 +159,8 @@ def test_a_link_in_a_file_source_brings_nothing_from_outside_of_it(shop: Shop) -
     place.mkdir()
     (place / "own").write_bytes(b"x")
     (place / "again").symlink_to("own")
+    (shop.source / "beside").write_bytes(b"y")
+    (place / "beside").symlink_to("../beside")
     order = {"type": "sync", "source": f"file://{AREA}/source/linked", "destination": "leaked"}
     assert shop.server.done("inside", **order)["state"] == "Succeeded"
     (place / "file").symlink_to(AREA / "server-token")
@@ -166,7 +168,8 @@ def test_a_link_in_a_file_source_brings_nothing_from_outside_of_it(shop: Shop) -
     assert shop.server.done("leak", **order)["state"] == "Failed"
     copied = [path for path in (shop.volume.inside / "leaked").rglob("*") if path.is_file()]
     shutil.rmtree(place)
-    assert {path.name: path.read_bytes() for path in copied} == {"own": b"x", "again": b"x"}
+    (shop.source / "beside").unlink()
+    assert {path.name: path.read_bytes() for path in copied} == {"own": b"x", "again": b"x", "beside": b"y"}
 
 
 def slow(shop: Shop, name: str) -> dict[str, object]:

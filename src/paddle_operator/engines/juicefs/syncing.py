@@ -28,13 +28,13 @@ def invocation(version: flags.Version, order: SyncOrder, mount: Path, sources: t
     """
     target = places.parse(order.destination) if order.destination else PurePosixPath()
     scheme, source = flags.parse_source(order.source)
-    may_write, may_read = [str(mount)], []
+    may_write, may_read = [str(mount)], list[str]()
     if scheme == "file":
         asked = Path(os.path.realpath(source.removeprefix("file://")))
-        if not any(asked.is_relative_to(allowed) for allowed in sources):
+        may_read = [str(allowed) for allowed in sources if asked.is_relative_to(allowed)]
+        if not may_read:
             raise OrderError("a file:// source must be below a directory of the server's --source-dirs")
         may_write += [str(asked)] if order.delete_src else []
-        may_read = [str(asked)]
     made = flags.sync(version, order, str(mount / target), order.credentials)
     return replace(made, argv=confined(made.argv, may_write, may_read))
 
