@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from paddle_operator.api.manifest import Manifest
 from support import cachecluster, embeddedapi
 from support.cachecluster import CacheCluster
@@ -127,10 +129,12 @@ def wrongs(world: World) -> list[str]:
     return found
 
 
-async def test_killed_at_any_moment_each_run_happens_once_and_none_is_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize("policy", ["Allow", "Forbid", "Replace"])
+async def test_killed_at_any_moment_each_run_happens_once_and_none_is_lost(tmp_path: Path, policy: str) -> None:
+    schedule = {"schedule": "0 * * * *", "concurrencyPolicy": policy, "successfulJobsHistoryLimit": 1000}
     chance = random.Random(SEED)  # noqa: S311 to be repeated, not to be secret
     async with made_world(tmp_path) as world:
-        world.api.put("samplejobs", job("warmup", SCHEDULE, schedule="0 * * * *", successfulJobsHistoryLimit=1000))
+        world.api.put("samplejobs", job("warmup", SCHEDULE, **schedule))
         try:
             for number in range(ROUNDS):
                 world.volume.write(f"old/{number}", b"x")

@@ -55,7 +55,7 @@ def test_metadata_tell_of_every_file_what_the_client_tells(volume: Volume) -> No
     files = [Found("nothing"), *files[:-1], Found(files[-1].path)]
     with metadata.opened(volume.box.inside(METADATA), uuid) as told:
         assert told is not None
-        assert expectation.read_out(volume.inside, files, told) == expectation.observed(volume.inside, files)
+        assert expectation.read_out(volume.inside, files, told) == list(expectation.observed(volume.inside, files))
     with metadata.opened(volume.box.inside(METADATA), "another volume") as told:
         assert told is None
 

@@ -1,6 +1,7 @@
 """Syncs on a real JuiceFS, from an S3 endpoint whose keys are nowhere to be seen."""
 
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -106,13 +107,18 @@ def test_a_second_sync_copies_nothing(shop: Shop) -> None:
     assert (again["state"], again["result"].get("bytes", 0), again["result"]["skipped"]) == ("Succeeded", 0, 20)
 
 
+@pytest.mark.parametrize("dry", [False, True], ids=["", "not even to look"])
 @pytest.mark.parametrize("destination", ["link", "link/below"])
-def test_a_symbolic_link_leads_no_sync_out_of_the_data_set(shop: Shop, destination: str) -> None:
+def test_a_symbolic_link_leads_no_sync_out_of_the_data_set(
+    shop: Shop,
+    destination: str,
+    dry: bool,  # noqa: FBT001 a table's column
+) -> None:
     outside = shop.box.inside(AREA / "outside")
     outside.mkdir(exist_ok=True)
     if not (shop.volume.inside / "link").is_symlink():
         (shop.volume.inside / "link").symlink_to(AREA / "outside")
-    done = shop.server.done(f"out-{destination[5:]}", **shop.order(destination=destination))
+    done = shop.server.done(f"out-{destination[5:]}{int(dry)}", **shop.order(destination=destination, dry=dry))
     assert done["state"] == "Failed"
     assert list(outside.iterdir()) == []
 
@@ -146,6 +152,24 @@ def test_a_hostile_destination_is_refused(shop: Shop, destination: str) -> None:
 @pytest.mark.parametrize("source", ["file:///etc/", "file:///mnt/source/../token", "file:///mnt/sourcery/"])
 def test_a_file_source_is_below_the_directories_that_the_server_was_given(shop: Shop, source: str) -> None:
     assert shop.server.order("source", type="sync", source=source).status == 422
+
+
+def test_a_link_in_a_file_source_brings_nothing_from_outside_of_it(shop: Shop) -> None:
+    place = shop.source / "linked"
+    place.mkdir()
+    (place / "own").write_bytes(b"x")
+    (place / "again").symlink_to("own")
+    (shop.source / "beside").write_bytes(b"y")
+    (place / "beside").symlink_to("../beside")
+    order = {"type": "sync", "source": f"file://{AREA}/source/linked", "destination": "leaked"}
+    assert shop.server.done("inside", **order)["state"] == "Succeeded"
+    (place / "file").symlink_to(AREA / "server-token")
+    (place / "directory").symlink_to(AREA / "bin")
+    assert shop.server.done("leak", **order)["state"] == "Failed"
+    copied = [path for path in (shop.volume.inside / "leaked").rglob("*") if path.is_file()]
+    shutil.rmtree(place)
+    (shop.source / "beside").unlink()
+    assert {path.name: path.read_bytes() for path in copied} == {"own": b"x", "again": b"x", "beside": b"y"}
 
 
 def slow(shop: Shop, name: str) -> dict[str, object]:

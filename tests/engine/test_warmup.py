@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.enginebox import OWN, Box, Volume
+from support.enginebox import AREA, OWN, Box, Volume
 from support.runtimeprogram import RuntimeProgram
 
 SIZE = 10_000
@@ -183,6 +183,28 @@ def test_a_list_cannot_name_what_is_outside(volume: Volume, server: RuntimeProgr
     done = server.done("list", type="warmup", file="list.txt")
     assert done["state"] == "Failed"
     assert "'..'" in done["message"]
+
+
+def test_no_link_leads_a_warmup_out_of_the_data_set(volume: Volume, server: RuntimeProgram) -> None:
+    filled(volume, 3)
+    outside = volume.box.inside(AREA / "private")
+    outside.mkdir()
+    (outside / "secret").write_text("redis://:hush@somewhere\n")
+    (volume.inside / "secret").symlink_to(AREA / "private/secret")
+    (volume.inside / "secret ").symlink_to(AREA / "private/secret")
+    (volume.inside / "out").symlink_to(AREA)
+    os.mkfifo(volume.inside / "pipe")
+    volume.write("list.txt", b"train/001\nout/private/secret\nsecret\nsecret \npipe\n")
+    for name in ("secret", "out/private/secret", "pipe"):
+        done = server.done(f"list-{name[:3]}", type="warmup", file=name)
+        assert (done["state"], done["message"]) == ("Failed", f"there is no file '{name}' in the data set")
+        assert done["result"] is None
+    for name in ("out/private", "out/private/secret", "out", "secret", "pipe"):
+        done = server.done(f"path-{len(name)}", type="warmup", paths=[name])
+        assert done["state"] == "Failed"
+        assert name in done["message"]
+    listed = server.done("listed", type="warmup", file="list.txt")
+    assert listed["result"]["missing"] == ["out/private/secret", "secret", "secret ", "pipe"]
 
 
 def test_what_another_server_writes_to_learn_its_volume_is_no_data(volume: Volume, server: RuntimeProgram) -> None:

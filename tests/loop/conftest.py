@@ -15,8 +15,9 @@ from paddle_operator.api.samplejob import SampleJob
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.manager import Manager, Settings
-from paddle_operator.controllers import jobobservation, runtimes
+from paddle_operator.controllers import runtimes
 from paddle_operator.desired.samplejob import ending as last
+from paddle_operator.desired.samplejob import partitions
 from paddle_operator.desired.samplejob import working as onway
 from paddle_operator.desired.sampleset import ending, errands, plan
 from paddle_operator.kube import client as wire
@@ -118,7 +119,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtimes, "SETTLE", 0.001)
     monkeypatch.setattr(runtimes, "BACKOFF", Backoff(0.01, 0.02))
     monkeypatch.setattr(runtimes, "CALM", 0.01)
-    monkeypatch.setattr(jobobservation, "CALM", 0.01)
+    monkeypatch.setattr(partitions, "CALM", dt.timedelta(milliseconds=10))
     monkeypatch.setattr(onway, "AT_ONCE_SECONDS", 0.001)
     monkeypatch.setattr(onway, "ANSWER_SECONDS", 0.05)
     monkeypatch.setattr(onway, "LACK_PAUSE_SECONDS", 0.02)

@@ -99,6 +99,22 @@ async def test_jobs_of_one_set_go_one_after_the_other_by_age_and_name(
             await eventually(stands(api, "Succeeded", name))
 
 
+async def test_a_job_whose_secret_is_missing_holds_up_nobody_and_has_its_turn_later(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    await is_ready(api, managing)
+    cluster.endings.clear()
+    api.put("samplejobs", job("sync", "a", secretRef={"name": "later"}))
+    api.put("samplejobs", job("clear", "b"))
+    async with managing(controllers()):
+        await eventually(is_told(cluster, "b"))
+        assert why(api, "a").startswith("ErrorSecretNotExist")
+        cluster.runtime(0).end("b-", OperationState.SUCCEEDED)
+        await eventually(stands(api, "Succeeded", "b"))
+        api.put("secrets", {**secret(), "metadata": {**secret()["metadata"], "name": "later"}})
+        await eventually(lambda: ordered(cluster.runtime(0), "a") == ["sync"])
+
+
 async def test_progress_is_told_for_each_partition(api: Api, managing: Managing, cluster: CacheCluster) -> None:
     await is_ready(api, managing, partitions=2)
     cluster.endings.clear()
@@ -114,6 +130,24 @@ async def test_progress_is_told_for_each_partition(api: Api, managing: Managing,
         for number in range(2):
             cluster.runtime(number).end("work", OperationState.SUCCEEDED)
         await eventually(lambda: status(api).get("progress") == "100%")
+
+
+async def test_figures_wait_for_their_time_whatever_else_the_job_is_looked_at_for(
+    api: Api, managing: Managing, cluster: CacheCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await is_ready(api, managing, partitions=2)
+    cluster.endings.clear()
+    api.put("samplejobs", job())
+    async with managing(controllers()):
+        await eventually(lambda: parts(api) == ["Running"] * 2)
+        monkeypatch.setattr(partitions, "CALM", dt.timedelta(hours=1))
+        cluster.runtime(0).tell("work", Progress(10, 100, 1000, 10000))
+        cluster.runtime(1).end("work", OperationState.SUCCEEDED)
+        await eventually(lambda: parts(api) == ["Running", "Succeeded"])
+        assert status(api)["results"][0]["doneFiles"] == 0
+        monkeypatch.setattr(partitions, "CALM", dt.timedelta(0))
+        cluster.runtime(0).tell("work", Progress(20, 100, 2000, 10000))
+        await eventually(lambda: status(api)["results"][0].get("doneFiles") == 20)
 
 
 async def test_what_is_missing_is_named_and_the_job_failed(api: Api, managing: Managing, cluster: CacheCluster) -> None:

@@ -42,5 +42,5 @@ def after(snapshot: Snapshot, **others: object) -> Snapshot:
     return replace(snapshot, job=carried, **others)  # type: ignore[arg-type]  # as above
 
 
-def rival(name: str, minutes_ago: int = 10, *, begun: bool = False, terminates: bool = False) -> Rival:
-    return Rival(name, NOON - dt.timedelta(minutes=minutes_ago), begun, terminates)
+def rival(name: str, minutes_ago: int = 10, **others: bool) -> Rival:
+    return Rival(name, NOON - dt.timedelta(minutes=minutes_ago), **others)

@@ -142,11 +142,12 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         {"spec.syncOptions.http-port": 65536},
         "spec.syncOptions.http-port in body should be less than or equal to 65535",
     ),
-    "a bandwidth below zero": (
+    "a pattern that is too long": (
         SYNC,
-        {"spec.syncOptions.bwlimit": -1},
-        "bwlimit in body should be greater than or equal to 0",
+        {"spec.syncOptions.exclude": "x" * 1025},
+        "Too long: may not be more than 1024",
     ),
+    "a bandwidth below zero": (SYNC, {"spec.syncOptions.bwlimit": -1}, "should be greater than or equal to 0"),
     "warmup of no paths": (
         WARMUP,
         {"spec.warmupOptions.paths": []},

@@ -6,6 +6,8 @@ from paddle_operator.api.fields import doc
 from paddle_operator.api.formats import DataPath, DataUri, Ratio
 from paddle_operator.api.meta import Record
 
+LONGEST_WORD = 1024
+
 
 class JuiceFSMountOptions(Record, frozen=True, rename="kebab"):
     """Options of `juicefs mount`; JuiceFS' own defaults hold for what is left out."""
@@ -37,8 +39,8 @@ class SyncOptions(Record, frozen=True, rename="kebab"):
     destination: Annotated[
         DataPath | None, doc("The directory of the data set to copy into; its root if left out.")
     ] = None
-    start: Annotated[str | None, doc("The first key to copy.")] = None
-    end: Annotated[str | None, doc("The last key to copy.")] = None
+    start: Annotated[str | None, doc("The first key to copy.", maxLength=LONGEST_WORD)] = None
+    end: Annotated[str | None, doc("The last key to copy.", maxLength=LONGEST_WORD)] = None
     threads: Annotated[int | None, doc("Copies at once (10).", minimum=0, maximum=10000)] = None
     http_port: Annotated[int | None, doc("The port to serve metrics on (6070).", minimum=0, maximum=65535)] = None
     update: Annotated[bool | None, doc("Copy what is newer at the source.")] = None
@@ -48,8 +50,8 @@ class SyncOptions(Record, frozen=True, rename="kebab"):
     dry: Annotated[bool | None, doc("Copy nothing; only say what would be.")] = None
     delete_src: Annotated[bool | None, doc("Delete from the source what was copied.")] = None
     delete_dst: Annotated[bool | None, doc("Delete from the data set what the source does not have.")] = None
-    exclude: Annotated[str | None, doc("Leave out the keys that match this.")] = None
-    include: Annotated[str | None, doc("Copy only the keys that match this.")] = None
+    exclude: Annotated[str | None, doc("Leave out the keys that match this.", maxLength=LONGEST_WORD)] = None
+    include: Annotated[str | None, doc("Copy only the keys that match this.", maxLength=LONGEST_WORD)] = None
     manager: Annotated[str | None, doc("The address of the sync's manager.")] = None
     worker: Annotated[str | None, doc("Hosts that copy too, joined by ','.")] = None
     bwlimit: Annotated[int | None, doc("The most Mbps to use (0: no limit).", minimum=0)] = None

@@ -76,7 +76,9 @@ async def run(settings: Settings, place: Place, sources: tuple[Path, ...]) -> No
     told = await command.run(flags.Invocation(flags.VERSION))
     version = flags.parse_version("\n".join(told.lines))
     if not confinement.version():
-        log.warning("a sync may follow symbolic links out of the data set: this kernel has no Landlock")
+        log.warning(
+            "a sync may follow symbolic links out of the data set, and out of its source: this kernel has no Landlock"
+        )
     await serve(JuiceFS(place.mount, place.caches, place.scratch, version, sources, place.metadata), settings)
     # Threads that wait for a mount that hangs would never let us go; all that matters is written down.
     logging.shutdown()

@@ -5,20 +5,22 @@ import sys
 from typing import Self
 
 import click
+from rich import filesize
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from paddle_operator.api import names
 from paddle_operator.api.conditions import find
-from paddle_operator.api.manifest import Key
+from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.api.samplejob import PartitionResult, SampleJobPhase, SampleJobStatus
 from paddle_operator.controllers.kinds import SAMPLE_JOBS
 from paddle_operator.controllers.users import status_of
 from paddle_operator.kube import config, errors
 from paddle_operator.kube.client import Client
+from paddle_operator.kube.request import Scope
+from paddle_operator.kube.watch import Watch
 
-PAUSE = 1.0
 ENDED = (SampleJobPhase.SUCCEEDED, SampleJobPhase.FAILED)
 
 
@@ -45,24 +47,57 @@ def samplejob(name: str, namespace: str | None, kubeconfig: str | None) -> None:
 async def followed(reached: config.Config, key: Key, console: Console) -> SampleJobStatus:
     """Show the job until it has ended, and give its last status."""
     async with Client(reached, names.MANAGER) as client:
-        with Bars(console) as bars:
-            while True:
-                manifest = await client.get(SAMPLE_JOBS, key)
-                if (manifest.get("spec") or {}).get("schedule"):
-                    raise click.ClickException(f"SampleJob {key} has a schedule: watch one of its runs")
-                status = status_of(manifest, SampleJobStatus)
-                bars.show(status)
-                if status.phase in ENDED:
-                    return status
-                await asyncio.sleep(PAUSE)
+        if ((await client.get(SAMPLE_JOBS, key)).get("spec") or {}).get("schedule"):
+            raise click.ClickException(f"SampleJob {key} has a schedule: watch one of its runs")
+        sight = Sight()
+        watching = Watch(client, Scope(SAMPLE_JOBS, key.namespace, fields=f"metadata.name={key.name}"), sight, sight)
+        running = asyncio.create_task(watching.run())
+        try:
+            await watching.answered.wait()
+            if watching.is_forbidden:
+                raise click.ClickException(f"you may not watch SampleJobs in namespace {key.namespace}")
+            return await shown(sight, key, console)
+        finally:
+            running.cancel()
+
+
+async def shown(sight: "Sight", key: Key, console: Console) -> SampleJobStatus:
+    with Bars(console) as bars:
+        while (manifest := await sight.states.get()) is not None:
+            status = status_of(manifest, SampleJobStatus)
+            bars.show(status)
+            if status.phase in ENDED:
+                return status
+    raise click.ClickException(f"SampleJob {key} was deleted before it ended")
+
+
+class Sight:
+    """All states of one job, one after the other, and nothing when it is gone: some end and go within a second."""
+
+    def __init__(self) -> None:
+        self.states: asyncio.Queue[Manifest | None] = asyncio.Queue()
+
+    def replace(self, items: list[Manifest]) -> None:
+        self.states.put_nowait(items[0] if items else None)
+
+    def put(self, manifest: Manifest) -> None:
+        self.states.put_nowait(manifest)
+
+    def remove(self, manifest: Manifest) -> None:
+        self.states.put_nowait(manifest)
+        self.states.put_nowait(None)
+
+    def watch_restarted(self, plural: str) -> None: ...
+
+    def object_skipped(self, plural: str) -> None: ...
 
 
 class Bars:
     """A line for each partition, and a sentence whenever the job has something new to say."""
 
     def __init__(self, console: Console) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[files]}"))
-        self._progress = Progress(*columns, DownloadColumn(), TimeRemainingColumn(), console=console)
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[files]}"), DownloadColumn())
+        self._progress = Progress(*columns, TextColumn("{task.fields[rate]}"), TimeRemainingColumn(), console=console)
         self._tasks: dict[str, TaskID] = {}
         self._said = ""
 
@@ -84,9 +119,12 @@ class Bars:
 
     def _show(self, result: PartitionResult) -> None:
         if result.pod not in self._tasks:
-            self._tasks[result.pod] = self._progress.add_task(escape(result.pod), total=None, files="")
+            self._tasks[result.pod] = self._progress.add_task(escape(result.pod), total=None, files="", rate="")
         total = f"/{result.total_files:,}" if result.total_files else ""
-        files = f"{result.done_files or 0:,}{total} files {result.phase}"
         self._progress.update(
-            self._tasks[result.pod], completed=result.done_bytes or 0, total=result.total_bytes or None, files=files
+            self._tasks[result.pod],
+            completed=result.done_bytes or 0,
+            total=result.total_bytes or None,
+            files=f"{result.done_files or 0:,}{total} files {result.phase}",
+            rate=f"{filesize.decimal(result.bytes_per_second)}/s" if result.bytes_per_second else "",
         )

@@ -9,9 +9,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+from paddle_operator.api import names
+from paddle_operator.api.conditions import find
 from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.api.meta import Timestamp
-from paddle_operator.api.samplejob import SampleJob, SampleJobStatus
+from paddle_operator.api.samplejob import PartitionResult, SampleJob, SampleJobStatus
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import Tell, World, key_of_owner
 from paddle_operator.controllers.kinds import SAMPLE_JOBS, SAMPLE_SETS
@@ -27,6 +29,7 @@ from paddle_operator.controllers.setobservation import (
     set_of_label,
 )
 from paddle_operator.controllers.users import has_begun, status_of
+from paddle_operator.desired.samplejob import partitions
 from paddle_operator.desired.samplejob.orders import secret_of
 from paddle_operator.desired.samplejob.partitions import Part
 from paddle_operator.desired.samplejob.snapshot import ENDED, Rival, Run, Snapshot
@@ -36,8 +39,6 @@ from paddle_operator.desired.sampleset.runtimes import Runtime
 from paddle_operator.engines.registry import engine_of
 
 SET, OWNER = "samplejob-set", "samplejob-owner"
-# Somebody looks at a progress bar; a write every few seconds is what that is worth.
-CALM = 3.0
 OWNERS = key_of_owner(SAMPLE_JOBS)
 
 
@@ -55,8 +56,9 @@ class Observer:
 
     def __init__(self) -> None:
         self._secrets = Secrets()
-        self.runtimes = Runtimes(self._secrets, calm=CALM)
+        self.runtimes = Runtimes(self._secrets, calm=partitions.CALM.total_seconds())
         self._open: dict[Key, set[Key]] = {}
+        self._figures: dict[Key, tuple[tuple[PartitionResult, ...], datetime]] = {}
         self._turns: weakref.WeakValueDictionary[Key, asyncio.Lock] = weakref.WeakValueDictionary()
 
     def turn(self, sample_set: Key) -> asyncio.Lock:
@@ -85,6 +87,7 @@ class Observer:
         return (key_of(job), *others, *OWNERS(job))
 
     def forget(self, job: Key) -> None:
+        self._figures.pop(job, None)
         for sample_set in [found for found, jobs in self._open.items() if job in jobs]:
             self._open[sample_set].discard(job)
             if not self._open[sample_set]:
@@ -113,7 +116,14 @@ class Observer:
             runtimes=runtimes,
             rivals=tuple(observe_rivals(world, me, reference)),
             has_secret=secret is None or found is not None,
+            figures_since=self._seen(me, (job.status or SampleJobStatus()).results, now),
         )
+
+    def _seen(self, job: Key, results: tuple[PartitionResult, ...], now: datetime) -> datetime:
+        """Tell when these results of a job were first seen."""
+        if self._figures.get(job, ((), now))[0] != results:
+            self._figures[job] = (results, now)
+        return self._figures.setdefault(job, (results, now))[1]
 
     async def _runtimes(self, world: World, sample_set: SampleSet) -> dict[int, Runtime]:
         token = await observe_token(world, self._secrets, sample_set)
@@ -156,6 +166,7 @@ def observe_rivals(world: World, me: Key, sample_set: Key) -> Iterator[Rival]:
         spec, status = manifest.get("spec") or {}, status_of(manifest, SampleJobStatus)
         if key_of(manifest) == me or spec.get("schedule") or status.phase in ENDED:
             continue
-        begun = has_begun(status)
+        begun, told = has_begun(status), find(status.conditions, names.CONDITION_SUCCEEDED)
         if begun or "deletionTimestamp" not in manifest["metadata"]:
-            yield Rival(key_of(manifest).name, created(manifest), begun, spec.get("terminate") is True)
+            lacks = told is not None and told.reason == names.REASON_SECRET_NOT_EXIST
+            yield Rival(key_of(manifest).name, created(manifest), begun, spec.get("terminate") is True, lacks)

@@ -8,7 +8,7 @@ from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.desired.samplejob.snapshot import Snapshot
 from paddle_operator.desired.sampleset.naming import digest, pod_name
 from paddle_operator.desired.sampleset.servers import CACHE_DIRECTORY
-from paddle_operator.desired.sampleset.sources import origins
+from paddle_operator.desired.sampleset.sources import named, unmounted
 
 # These are about the data, which is the same behind every server; the others about caches, of which each has its own.
 OF_FIRST_SERVER = (SampleJobType.SYNC, SampleJobType.RMR)
@@ -53,7 +53,8 @@ def order(snapshot: Snapshot, partition: int, partitions: int) -> Manifest:
     match spec.type:
         case SampleJobType.SYNC:
             options: Manifest = msgspec.to_builtins(spec.sync_options) if spec.sync_options else {}
-            return {"type": "sync", **own_source(snapshot.sample_set), **options}
+            own = {} if options.get("source") else own_source(snapshot.sample_set)
+            return {"type": "sync", **own, **options}
         case SampleJobType.WARMUP:
             return {"type": "warmup", **warm_up(spec.warmup_options or WarmupOptions(), partition, partitions)}
         case SampleJobType.RMR:
@@ -65,7 +66,7 @@ def order(snapshot: Snapshot, partition: int, partitions: int) -> Manifest:
 
 def own_source(sample_set: SampleSet | None) -> Manifest:
     """Copy what the set itself is made of, if nothing else is asked for; of several, one must be named."""
-    found = origins(sample_set) if sample_set is not None else ()
+    found = named(sample_set) if sample_set is not None else ()
     if len(found) != 1:
         return {}
     return {"source": found[0].uri, **({"destination": found[0].path} if found[0].path else {})}
@@ -94,8 +95,8 @@ def problem(snapshot: Snapshot) -> str:
     spec = snapshot.job.spec
     if spec.type is SampleJobType.RMR and spec.rmr_options is None:
         return "a job of type rmr needs rmrOptions.paths: what to remove"
-    if spec.type is SampleJobType.SYNC and not order(snapshot, 0, 1).get("source"):
-        return "the SampleSet has not exactly one source of its own: say in syncOptions.source what to copy"
+    if spec.type is SampleJobType.SYNC and (why := _sourceless(snapshot)):
+        return f"{why}: say in syncOptions.source what to copy"
     if spec.type is SampleJobType.CLEAR and spec.clear_options is not None:
         none = [path for path in spec.clear_options.paths if not inside((path,), snapshot.caches)]
         if none:
@@ -103,4 +104,16 @@ def problem(snapshot: Snapshot) -> str:
     options = spec.warmup_options or WarmupOptions()
     if (options.strategy_name is WarmupStrategy.SAMPLER) != (options.sampler is not None):
         return "strategyName: sampler and warmupOptions.sampler need each other"
+    return ""
+
+
+def _sourceless(snapshot: Snapshot) -> str:
+    """Say why there is nothing that a sync could copy."""
+    options, sample_set = snapshot.job.spec.sync_options, snapshot.sample_set
+    if (options and options.source) or sample_set is None:
+        return ""
+    if len(named(sample_set)) != 1:
+        return "the SampleSet has not exactly one source of its own"
+    if uri := unmounted(sample_set):
+        return f"the SampleSet has noSync: true, so that its servers do not mount {uri}"
     return ""

@@ -14,6 +14,8 @@ from paddle_operator.desired.sampleset.runtimes import Standing, Word, Work
 
 # A set gives a dead node's partition to another node in less than half of it.
 PATIENCE = timedelta(minutes=10)
+# Somebody looks at a progress bar; a write every few seconds is what that is worth.
+CALM = timedelta(seconds=3)
 LONGEST_WORDS = 500
 
 
@@ -34,7 +36,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True)
 class Look:
-    """A part as it stands now; `errand`: what its server is told; `due`: when it is given up."""
+    """A part as it stands now; `errand`: what its server is told; `due`: when it is given up, or has new figures."""
 
     result: PartitionResult
     errand: Errand | None = None
@@ -52,19 +54,23 @@ def looked_at(snapshot: Snapshot, result: PartitionResult, *, stops: bool) -> Lo
     runtime = snapshot.runtimes.get(result.partition)
     if runtime is None or not runtime.listens or runtime.word is None:
         unheard = runtime is not None and runtime.ready and runtime.word is None and not runtime.trouble
-        return Look(result) if unheard else _away(snapshot, result)
+        return Look(result) if unheard else _away(snapshot, result, stops=stops)
     return _heard(snapshot, replace(result, away_since=None), runtime.word, stops=stops)
 
 
-def _away(snapshot: Snapshot, result: PartitionResult) -> Look:
-    """Wait for a server that is not there; how long it has been away cannot be seen, so the status remembers it."""
+def _away(snapshot: Snapshot, result: PartitionResult, *, stops: bool) -> Look:
+    """Wait for a server that is not there, unless there is nothing to wait for any more.
+
+    How long it has been away cannot be seen, so the status remembers it.
+    """
     since = result.away_since or snapshot.now
     runtime = snapshot.runtimes.get(result.partition)
     why = (runtime.trouble or runtime.why_not) if runtime else "there is no such pod"
     told = f": {why}" if why else ""
-    if snapshot.now - since >= PATIENCE:
-        message = f"did not answer for {PATIENCE.seconds // 60} minutes{told}"
-        return Look(replace(result, phase=Part.LOST.value, message=message, away_since=since))
+    if stops or snapshot.now - since >= PATIENCE:
+        long = "when the work was to end" if stops else f"for {PATIENCE.seconds // 60} minutes"
+        lost = ended(result, Part.LOST, f"did not answer {long}{told}")
+        return Look(replace(lost, away_since=since))
     message = f"does not answer{told}"
     return Look(replace(result, message=message[:LONGEST_WORDS], away_since=since), due=since + PATIENCE)
 
@@ -86,8 +92,15 @@ def _heard(snapshot: Snapshot, result: PartitionResult, word: Word, *, stops: bo
     if work.standing.is_over:
         return Look(ended(shown, Part.FAILED, work.message or f"the work was {work.standing.value.lower()}"))
     phase = Part.QUEUED if work.standing is Standing.QUEUED else Part.RUNNING
-    shown = replace(shown, phase=phase.value, message=work.message[:LONGEST_WORDS])
-    return Look(shown, Errand(result.pod, name, {}) if stops else None)
+    due = _calm_until(snapshot) if shown != result and phase == result.phase else None
+    shown = replace(result if due else shown, phase=phase.value, message=work.message[:LONGEST_WORDS])
+    return Look(shown, Errand(result.pod, name, {}) if stops else None, due)
+
+
+def _calm_until(snapshot: Snapshot) -> datetime | None:
+    """Say until when figures stay as they are, however often the job is looked at for other reasons."""
+    until = snapshot.figures_since + CALM if snapshot.figures_since else snapshot.now
+    return until if until > snapshot.now else None
 
 
 def ended(result: PartitionResult, phase: Part, message: str) -> PartitionResult:

@@ -44,11 +44,10 @@ class Turn:
 
 def scheduled(snapshot: Snapshot) -> Decision:
     turn = _turn(snapshot)
-    active = [run for run in snapshot.runs if not run.is_over]
-    replaced = turn.run is not None and snapshot.job.spec.concurrency_policy is ConcurrencyPolicy.REPLACE
+    replaces = snapshot.job.spec.concurrency_policy is ConcurrencyPolicy.REPLACE
     create = (run_of(snapshot.job, turn.run),) if turn.run is not None else ()
     # A run that is gone must be known to have been: none goes before the status says when the last one was.
-    delete = active if replaced else [] if create else _old(snapshot)
+    delete = _old(snapshot) if turn.run is None else _others(snapshot, turn.run) if replaces else []
     going = tuple(run.manifest for run in delete if "deletionTimestamp" not in run.manifest["metadata"])
     status = _status(snapshot, turn)
     notices = _notices(snapshot, turn, create)
@@ -59,7 +58,8 @@ def scheduled(snapshot: Snapshot) -> Decision:
 def _turn(snapshot: Snapshot) -> Turn:
     spec = snapshot.job.spec
     if snapshot.zone is None:
-        message = f"there is no time zone {spec.time_zone}: give a name such as Asia/Shanghai or Etc/UTC"
+        whose = f"there is no time zone {spec.time_zone}" if spec.time_zone else "the manager's TZ is no time zone"
+        message = f"{whose}: give a name in timeZone such as Asia/Shanghai or Etc/UTC"
         return Turn(Refusal(names.REASON_UNKNOWN_TIME_ZONE, message))
     if spec.suspend:
         return Turn(Refusal(names.REASON_SUSPENDED, "no runs are started: suspend is true"))
@@ -79,11 +79,17 @@ def _due(snapshot: Snapshot, due: datetime | None, coming: datetime) -> Turn:
     if due is not None and patience is not None and due + timedelta(seconds=patience) < snapshot.now:
         message = f"the run of {due.isoformat()} was left out: it was more than {patience} s late"
         return Turn(Refusal(names.REASON_RUN_MISSED, message), next=coming)
-    active = [run for run in snapshot.runs if not run.is_over]
-    if due is not None and active and spec.concurrency_policy is ConcurrencyPolicy.FORBID:
-        message = f"the run of {due.isoformat()} waits: {active[0].name} goes on, and concurrencyPolicy is Forbid"
+    others = _others(snapshot, due) if due is not None else []
+    if due is not None and others and spec.concurrency_policy is ConcurrencyPolicy.FORBID:
+        message = f"the run of {due.isoformat()} waits: {others[0].name} goes on, and concurrencyPolicy is Forbid"
         return Turn(Refusal(names.REASON_RUN_STILL_ACTIVE, message), next=coming)
     return Turn(Refusal(names.REASON_SCHEDULED, f"the next run is at {coming.isoformat()}"), due, coming)
+
+
+def _others(snapshot: Snapshot, due: datetime) -> list[Run]:
+    """Give the runs that go on beside the one that is due, which may be there already: who made it may have died."""
+    name = run_name(snapshot.job, due)
+    return [run for run in snapshot.runs if not run.is_over and run.name != name]
 
 
 def run_name(job: SampleJob, due: datetime) -> str:

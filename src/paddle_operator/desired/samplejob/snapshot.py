@@ -14,12 +14,16 @@ ENDED = (SampleJobPhase.SUCCEEDED, SampleJobPhase.FAILED)
 
 @dataclass(frozen=True)
 class Rival:
-    """Another job of the same set that has not ended; `begun`: its servers were chosen."""
+    """Another job of the same set that has not ended; `begun`: its servers were chosen.
+
+    `lacks`: it said last that it cannot begin without its Secret, which nobody knows when to expect.
+    """
 
     name: str
     created: datetime
     begun: bool = False
     terminates: bool = False
+    lacks: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Snapshot:
     """`sample_set`: nothing if there is none. `caches` are the directories of its nodes that the data is cached in.
 
     `runtimes` are its servers, by partition. `has_secret`: the Secret that a sync names is there, or none is needed.
+    `figures_since`: when the results that the status has were first seen; nothing if that is not known.
     `runs` and `zone` are of a job with a schedule; without a zone, there is none of the name that it gives.
     """
 
@@ -53,6 +58,7 @@ class Snapshot:
     runtimes: Mapping[int, Runtime] = field(default_factory=dict)
     rivals: tuple[Rival, ...] = ()
     has_secret: bool = True
+    figures_since: datetime | None = None
     runs: tuple[Run, ...] = ()
     zone: tzinfo | None = None
 

@@ -39,9 +39,9 @@ def wait_of(snapshot: Snapshot) -> Wait | None:
 
 
 def is_ahead(snapshot: Snapshot, rival: Rival) -> bool:
-    """Let those that have begun go first, then by age, then by name."""
+    """Let those that have begun go first, then by age, then by name; who cannot begin holds up nobody."""
     mine = (snapshot.created, snapshot.job.metadata.name)
-    return rival.begun or (rival.created, rival.name) < mine
+    return rival.begun or (not rival.lacks and (rival.created, rival.name) < mine)
 
 
 def _not_ready(sample_set: SampleSet) -> str:

@@ -90,7 +90,8 @@ def _terminated(snapshot: Snapshot) -> Refusal | None:
     """Give way to a job that terminates others and waits for this one; the set's own work it does not touch."""
     mine, begun = (snapshot.created, snapshot.job.metadata.name), bool(snapshot.before.job_name)
     for rival in snapshot.rivals:
-        if rival.terminates and not rival.begun and (begun or mine < (rival.created, rival.name)):
+        waits = not rival.begun and not rival.lacks
+        if rival.terminates and waits and (begun or mine < (rival.created, rival.name)):
             return Refusal(names.REASON_TERMINATED, f"SampleJob {rival.name}, which has terminate: true, cancelled it")
     return None
 

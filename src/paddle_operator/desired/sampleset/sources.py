@@ -44,9 +44,12 @@ def volume_secret(sample_set: SampleSet) -> Key:
 
 def origins(sample_set: SampleSet) -> tuple[Origin, ...]:
     """Give what is to be copied at first: nothing for a set whose data is in the volume already."""
+    return () if sample_set.spec.no_sync else named(sample_set)
+
+
+def named(sample_set: SampleSet) -> tuple[Origin, ...]:
+    """Give all that the set names, whether or not it is copied at first."""
     spec = sample_set.spec
-    if spec.no_sync:
-        return ()
     given = [(found, found.path or "") for found in spec.sources] if spec.source is None else [(spec.source, "")]
     return tuple(
         Origin(_reached(number, found.uri), path, _secret(sample_set, found.secret_ref))
@@ -55,11 +58,19 @@ def origins(sample_set: SampleSet) -> tuple[Origin, ...]:
 
 
 def uris(sample_set: SampleSet) -> tuple[str, ...]:
-    """Give the places as the user wrote them."""
+    """Give the places that are copied at first as the user wrote them."""
+    return () if sample_set.spec.no_sync else _written(sample_set)
+
+
+def _written(sample_set: SampleSet) -> tuple[str, ...]:
     spec = sample_set.spec
-    if spec.no_sync:
-        return ()
     return tuple(found.uri for found in ((spec.source,) if spec.source is not None else spec.sources))
+
+
+def unmounted(sample_set: SampleSet) -> str:
+    """Name a place that servers could only copy from if they mounted it, and that they do not mount."""
+    left = _written(sample_set) if sample_set.spec.no_sync else ()
+    return next((uri for uri in left if mounted(0, uri) is not None), "")
 
 
 def _reached(number: int, uri: str) -> str:

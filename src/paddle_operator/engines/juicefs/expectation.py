@@ -21,7 +21,7 @@ from paddle_operator.engines.juicefs.blocks import (
     parse_pieces,
 )
 from paddle_operator.engines.juicefs.metadata import Metadata
-from paddle_operator.engines.juicefs.places import Found
+from paddle_operator.engines.juicefs.places import Directories, Found
 from paddle_operator.engines.operations import MOST_NAMED
 
 LENGTH_BYTES = 4
@@ -51,22 +51,27 @@ class Findings:
 
 def read_out(mount: Path, files: Sequence[Found], told: Metadata) -> list[Expected]:
     """Ask the metadata for the pieces of files, all at once."""
-    there = [(os.fsencode(file.path), file.inode or inode_of(mount, file) or 0) for file in files]
-    pieces = told.pieces([inode for _, inode in there])
+    there = list(located(mount, files))
+    pieces = told.pieces([inode or 0 for _, inode in there])
     return [Expected(path, found) for (path, _), found in zip(there, pieces, strict=True)]
 
 
-def observed(mount: Path, files: Iterable[Found]) -> list[Expected]:
+def observed(mount: Path, files: Iterable[Found]) -> Iterator[Expected]:
     """Ask the client for the pieces of files, one by one."""
     with control.opened(mount) as client:
-        return [Expected(os.fsencode(file.path), pieces_of(mount, file, client)) for file in files]
+        for path, inode in located(mount, files):
+            yield Expected(path, None if inode is None else pieces_of(inode, client))
 
 
-def pieces_of(mount: Path, file: Found, client: control.Control) -> list[Slice] | None:
+def located(mount: Path, files: Iterable[Found]) -> Iterator[tuple[bytes, int | None]]:
+    """Give the path of each file, and its inode; nothing for what is not there."""
+    with contextlib.closing(Directories(mount)) as directories:
+        for file in files:
+            yield os.fsencode(file.path), file.inode or directories.inode(file.path)
+
+
+def pieces_of(inode: int, client: control.Control) -> list[Slice] | None:
     """Ask for the pieces of a file; where some seem to lack, ask again: it is a hole only if it stays one."""
-    inode = file.inode or inode_of(mount, file)
-    if inode is None:
-        return None
     best: Pieces | None = None
     for _ in range(ASKED_AGAIN):
         pieces = parse_pieces(client.info(inode))
@@ -74,12 +79,6 @@ def pieces_of(mount: Path, file: Found, client: control.Control) -> list[Slice] 
             return pieces.slices
         best = max((one for one in (best, pieces) if one), key=lambda one: len(one.slices), default=None)
     return best.slices if best else None
-
-
-def inode_of(mount: Path, file: Found) -> int | None:
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        return (mount / file.path).lstat().st_ino
-    return None
 
 
 def append(file: Path, records: Iterable[Expected]) -> None:
@@ -99,10 +98,9 @@ def read(file: Path) -> Iterator[Expected]:
 
 def renew(mount: Path, expected: Path, missing: Path) -> None:
     """Ask again for the pieces of files that were missing: reading a file may have put its pieces together anew."""
-    gone, fresh, newer = read(missing), missing.with_suffix(".fresh"), expected.with_suffix(".newer")
-    with control.opened(mount) as client:
-        fresh.unlink(missing_ok=True)
-        append(fresh, (Expected(old.path, pieces_of(mount, Found(os.fsdecode(old.path)), client)) for old in gone))
+    fresh, newer = missing.with_suffix(".fresh"), expected.with_suffix(".newer")
+    fresh.unlink(missing_ok=True)
+    append(fresh, observed(mount, (Found(os.fsdecode(old.path)) for old in read(missing))))
     newer.unlink(missing_ok=True)
     append(newer, merged(read(expected), read(fresh)))
     fresh.replace(missing)

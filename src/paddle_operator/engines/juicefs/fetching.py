@@ -5,10 +5,11 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from paddle_operator.engines.juicefs import command, counters, flags
+from paddle_operator.engines.juicefs import command, counters, flags, places
 from paddle_operator.engines.juicefs.expectation import Expected
+from paddle_operator.engines.juicefs.places import PlaceError
 from paddle_operator.engines.runtime import OperationError
 
 READ_SIZE = 4 << 20
@@ -41,7 +42,7 @@ async def fetch(place: Place, records: list[Expected], threads: int | None) -> N
     await fetch_named(place, [path for path in there if is_listable(path)], threads)
     for path in there:
         if not is_listable(path):
-            await asyncio.to_thread(read_whole, place.mount / os.fsdecode(path))
+            await asyncio.to_thread(read_whole, place.mount, PurePosixPath(os.fsdecode(path)))
 
 
 async def fetch_named(place: Place, paths: Iterable[bytes], threads: int | None) -> None:
@@ -61,14 +62,14 @@ def is_listable(path: bytes) -> bool:
     return "\n" not in text and text.strip() == text
 
 
-def read_whole(path: Path) -> None:
+def read_whole(mount: Path, path: PurePosixPath) -> None:
     """Read a file; what cannot be read is found missing later."""
-    try:
-        with path.open("rb") as file:
-            while file.read(READ_SIZE):
-                pass
-    except OSError:
-        return
+    with (
+        contextlib.suppress(OSError, PlaceError),
+        open(places.file(mount, path), "rb") as file,  # noqa: PTH123 it is open already
+    ):
+        while file.read(READ_SIZE):
+            pass
 
 
 async def written(mount: Path) -> int:

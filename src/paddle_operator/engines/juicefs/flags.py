@@ -48,6 +48,7 @@ class Version(NamedTuple):
 
 
 FIRST_STABLE = Version(1, 0, 0)
+FIRST_WITH_MANAGER = Version(1, 1, 0)
 
 
 class FlagError(ValueError):
@@ -139,6 +140,8 @@ def sync(version: Version, options: SyncOptions, destination: str, credentials: 
 def sync_word(version: Version, name: str, value: object, *, has_keys: bool) -> str:
     if name == "http-port" and version >= FIRST_STABLE:
         raise FlagError(f"JuiceFS {version} has no option http-port: leave it out")
+    if name == "manager" and FIRST_STABLE <= version < FIRST_WITH_MANAGER:
+        raise FlagError(f"JuiceFS {version} has no option manager: leave it out, or use JuiceFS 1.1 or newer")
     if name in {"manager", "worker"}:
         if not HOSTS.fullmatch(str(value)):
             raise FlagError(f"{name} must be addresses of hosts, joined by ',': like.this,or.that")

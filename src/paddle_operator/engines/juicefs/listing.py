@@ -94,11 +94,11 @@ class Asked:
         if self.metadata is not None:
             with contextlib.suppress(RedisError):
                 records = expectation.read_out(self.mount, files, self.metadata)
-                if self.is_tried or records[:TRIED] == expectation.observed(self.mount, files[:TRIED]):
+                if self.is_tried or records[:TRIED] == list(expectation.observed(self.mount, files[:TRIED])):
                     self.is_tried = True
                     return records
             self.metadata = None
             log.warning("the metadata cannot be used, so the client is asked")
         parts = [files[start : start + ASKED_AT_ONCE] for start in range(0, len(files), ASKED_AT_ONCE)]
-        answers = self.pool.map(lambda part: expectation.observed(self.mount, part), parts)
+        answers = self.pool.map(lambda part: list(expectation.observed(self.mount, part)), parts)
         return list(itertools.chain.from_iterable(answers))

@@ -1,10 +1,12 @@
 """Paths below the data set's root, taken apart and walked without ever leaving it."""
 
 import contextlib
+import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -14,6 +16,11 @@ LONGEST_NAME = 255
 OWN = {".accesslog", ".control", ".stats", ".config", ".trash", ".jfsconfig"}
 # Files that runtime servers write there for a moment, and that are no data.
 PROBE = ".paddle-operator-probe-"
+PASSING = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+STEP = PASSING | os.O_NOFOLLOW
+# What is not there, is a symbolic link, is on the other side of one, or is a socket.
+NO_FILE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO}
+MOST_KEPT = 64
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -48,19 +55,82 @@ def parse(text: str) -> PurePosixPath:
 
 
 @contextlib.contextmanager
-def directory(root: Path, parts: tuple[str, ...]) -> Iterator[int]:
-    """Open a directory below the root step by step, through no symbolic link and into no other file system."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    with contextlib.ExitStack() as stack:
-        descriptor = os.open(root, flags)
-        stack.callback(os.close, descriptor)
-        device = os.fstat(descriptor).st_dev
-        for part in parts:
-            descriptor = os.open(part, flags | os.O_NOFOLLOW, dir_fd=descriptor)
-            stack.callback(os.close, descriptor)
-            if os.fstat(descriptor).st_dev != device:
-                raise PlaceError(f"{part!a} is another file system: it is not of the data set")
+def directory(root: Path, parts: Sequence[str]) -> Iterator[int]:
+    """Have a directory below the root to look at names in, which is open as long as this lasts."""
+    descriptor = passed(root, parts)
+    try:
         yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def passed(root: Path, parts: Sequence[str]) -> int:
+    """Go to a directory below the root step by step, through no symbolic link and into no other file system.
+
+    Nothing but names is looked up, as for a path in one piece: the client is not told that a directory is opened.
+    """
+    descriptor = os.open(root, PASSING)
+    device = os.fstat(descriptor).st_dev
+    for part in parts:
+        try:
+            below = os.open(part, STEP, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = below
+    if os.fstat(descriptor).st_dev != device:
+        os.close(descriptor)
+        raise PlaceError(f"{'/'.join(parts)!a} is another file system: it is not of the data set")
+    return descriptor
+
+
+@dataclass
+class Directories:
+    """Directories below the root that stay open for a while: the next file is likely to be in one of them."""
+
+    root: Path
+    _device: int = field(init=False)
+    _kept: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._device = self.root.stat().st_dev
+
+    def inode(self, path: str) -> int | None:
+        """Give a regular file's inode; nothing if there is none, or only beyond a symbolic link."""
+        parent, _, name = path.rpartition("/")
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            found = os.stat(name, dir_fd=self._directory(parent), follow_symlinks=False)
+            return found.st_ino if stat.S_ISREG(found.st_mode) and found.st_dev == self._device else None
+        return None
+
+    def _directory(self, path: str) -> int:
+        if path not in self._kept:
+            above, _, name = path.rpartition("/")
+            opened = os.open(name, STEP, dir_fd=self._directory(above)) if path else os.open(self.root, PASSING)
+            if len(self._kept) >= MOST_KEPT:
+                os.close(self._kept.pop(next(iter(self._kept))))
+            self._kept[path] = opened
+        return self._kept[path]
+
+    def close(self) -> None:
+        for descriptor in self._kept.values():
+            os.close(descriptor)
+        self._kept.clear()
+
+
+def file(root: Path, place: PurePosixPath) -> int:
+    """Open a regular file below the root: no symbolic link, nor anything that would be waited for."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        with directory(root, place.parts[:-1]) as parent:
+            descriptor = os.open(place.name, flags, dir_fd=parent)
+    except OSError as error:
+        if error.errno in NO_FILE:
+            raise PlaceError(f"there is no file {str(place)!a} in the data set") from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise PlaceError(f"there is no file {str(place)!a} in the data set")
+    return descriptor
 
 
 def made_directory(root: Path, place: PurePosixPath) -> Path:
@@ -72,11 +142,16 @@ def made_directory(root: Path, place: PurePosixPath) -> Path:
         return root / place
 
 
-def mode(root: Path, place: PurePosixPath) -> int:
+def status(root: Path, place: PurePosixPath) -> os.stat_result:
+    """Look at a directory or a regular file below the root; a symbolic link is neither."""
     try:
-        return (root / place).lstat().st_mode
+        with directory(root, place.parts[:-1]) as parent:
+            found = os.stat(place.name or ".", dir_fd=parent, follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):
         raise PlaceError(f"there is no {str(place)!a} in the data set") from None
+    if not (stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)):
+        raise PlaceError(f"{str(place)!a} is neither a file nor a directory")
+    return found
 
 
 def files(root: Path, place: PurePosixPath) -> Iterator[Found]:
@@ -84,7 +159,8 @@ def files(root: Path, place: PurePosixPath) -> Iterator[Found]:
 
     What is removed meanwhile is left out; a place that is not there at first is an error.
     """
-    if stat.S_ISDIR(mode(root, place)):
+    top = status(root, place)
+    if stat.S_ISDIR(top.st_mode):
         waiting = [str(place)]
         while waiting:
             here = waiting.pop()
@@ -92,15 +168,15 @@ def files(root: Path, place: PurePosixPath) -> Iterator[Found]:
             yield from found
             waiting += reversed(below)
     else:
-        yield Found(str(place))
+        yield Found(str(place), top.st_ino)
 
 
 def entries(root: Path, here: str) -> tuple[list[str], list[Found]]:
     """Give a directory's directories and its files, sorted, by their paths below the root."""
     below, found = [], []
     is_root = here == "."
-    with contextlib.suppress(FileNotFoundError), os.scandir(root / here) as listing:
-        for entry in listing:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError, PlaceError), listing(root, here) as listed:
+        for entry in listed:
             path = entry.name if is_root else f"{here}/{entry.name}"
             if is_root and (entry.name in OWN or entry.name.startswith(PROBE)):
                 continue
@@ -109,3 +185,14 @@ def entries(root: Path, here: str) -> tuple[list[str], list[Found]]:
             elif entry.is_file(follow_symlinks=False):
                 found.append(Found(path, entry.inode()))
     return sorted(below), sorted(found)
+
+
+@contextlib.contextmanager
+def listing(root: Path, here: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+    with directory(root, PurePosixPath(here).parts) as passing:
+        descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=passing)
+    try:
+        with os.scandir(descriptor) as listed:
+            yield listed
+    finally:
+        os.close(descriptor)

@@ -50,14 +50,11 @@ def is_whole(order: WarmupOrder) -> bool:
 
 def listed(mount: Path, file: PurePosixPath) -> Iterator[Found]:
     """Read a list of the data set: paths below its root, or as they are under the mount, a line each."""
-    try:
-        with places.directory(mount, file.parts[:-1]), (mount / file).open(errors="surrogateescape") as lines:
-            while line := lines.readline(LONGEST_LINE):
-                text = line.rstrip("\r\n").removeprefix(f"{mount}/")
-                if text.strip():
-                    yield Found(str(places.parse(text)))
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise PlaceError(f"there is no list {str(file)!a} in the data set") from None
+    with open(places.file(mount, file), errors="surrogateescape") as lines:  # noqa: PTH123 it is open already
+        while line := lines.readline(LONGEST_LINE):
+            text = line.rstrip("\r\n").removeprefix(f"{mount}/")
+            if text.strip():
+                yield Found(str(places.parse(text)))
 
 
 def shared(files: Iterator[Found], share: Share) -> Iterator[Found]:

@@ -22,22 +22,26 @@ LOOKING = 1.0
 
 
 def invocation(version: flags.Version, order: SyncOrder, mount: Path, sources: tuple[Path, ...]) -> Invocation:
-    """Give the command, which can write to the data set and nowhere else; raise for what none can be made of."""
+    """Give the command, which can write to the data set and nowhere else; raise for what none can be made of.
+
+    Whoever fills a directory that is copied may not have it lead to anything else that the server can read.
+    """
     target = places.parse(order.destination) if order.destination else PurePosixPath()
     scheme, source = flags.parse_source(order.source)
-    may_write = [str(mount)]
+    may_write, may_read = [str(mount)], list[str]()
     if scheme == "file":
         asked = Path(os.path.realpath(source.removeprefix("file://")))
-        if not any(asked.is_relative_to(allowed) for allowed in sources):
+        may_read = [str(allowed) for allowed in sources if asked.is_relative_to(allowed)]
+        if not may_read:
             raise OrderError("a file:// source must be below a directory of the server's --source-dirs")
         may_write += [str(asked)] if order.delete_src else []
     made = flags.sync(version, order, str(mount / target), order.credentials)
-    return replace(made, argv=confined(made.argv, may_write))
+    return replace(made, argv=confined(made.argv, may_write, may_read))
 
 
 async def sync(command_line: Invocation, order: SyncOrder, mount: Path, told: Told) -> Result:
-    if order.destination and not order.dry:
-        await asyncio.to_thread(places.made_directory, mount, places.parse(order.destination))
+    if order.destination:
+        await asyncio.to_thread(prepare, mount, places.parse(order.destination), is_made=not order.dry)
     async with watched(mount, told):
         ended = await command.run(command_line)
     result = summed(ended.lines)
@@ -45,6 +49,15 @@ async def sync(command_line: Invocation, order: SyncOrder, mount: Path, told: To
         raise OperationError(f"juicefs sync failed: {ended.complaint}", result)
     told(Progress(result.files, result.files, result.bytes, result.bytes))
     return result
+
+
+def prepare(mount: Path, destination: PurePosixPath, *, is_made: bool) -> None:
+    """See that no symbolic link is on the way, whether or not anything is written."""
+    if is_made:
+        places.made_directory(mount, destination)
+        return
+    with contextlib.suppress(FileNotFoundError), places.directory(mount, destination.parts):
+        pass
 
 
 @contextlib.asynccontextmanager

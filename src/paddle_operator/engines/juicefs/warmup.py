@@ -43,7 +43,7 @@ async def fetch_whole(place: Place, order: WarmupOrder, listing: Listing, told: 
     """Leave it to JuiceFS to find what is below the paths: it takes less time than to name every file."""
     tops = selection.tops(order)
     for top in tops:
-        await asyncio.to_thread(places.mode, place.mount, top)
+        await asyncio.to_thread(places.status, place.mount, top)
     telling = asyncio.create_task(tell_growth(place.mount, listing, told))
     try:
         await fetch_named(place, map(bytes, tops), order.threads)

@@ -76,6 +76,32 @@ def test_of_several_sources_one_must_be_named() -> None:
     assert order(seen(decoded("sync"), sample_set=one), 0, 1)["destination"] == "b"
 
 
+def test_another_source_is_not_copied_into_the_directory_of_the_sets_own() -> None:
+    """With delete-dst, it would remove what is there."""
+    one = samplesnapshots.decoded(READY, source=None, sources=[{"uri": "s3://b.example.com", "path": "b"}])
+    job = decoded("sync", syncOptions={"source": "s3://x.example.com", "delete-dst": True})
+    assert order(seen(job, sample_set=one), 0, 1) == {
+        "type": "sync",
+        "source": "s3://x.example.com",
+        "delete-dst": True,
+    }
+    own = decoded("sync", syncOptions={"delete-dst": True})
+    assert order(seen(own, sample_set=one), 0, 1)["destination"] == "b"
+
+
+def test_what_a_set_does_not_copy_at_first_a_job_copies_later() -> None:
+    later = seen(decoded("sync"), sample_set=samplesnapshots.decoded(READY, noSync=True))
+    assert (order(later, 0, 1), problem(later)) == ({"type": "sync", "source": OWN}, "")
+
+
+@pytest.mark.parametrize("uri", ["local:///data/imagenet", "pvc://claim/imagenet"])
+def test_what_servers_do_not_mount_they_cannot_copy(uri: str) -> None:
+    later = seen(decoded("sync"), sample_set=samplesnapshots.decoded(READY, source={"uri": uri}, noSync=True))
+    assert problem(later).startswith(f"the SampleSet has noSync: true, so that its servers do not mount {uri}: say in")
+    mounted = seen(decoded("sync"), sample_set=samplesnapshots.decoded(READY, source={"uri": uri}))
+    assert problem(mounted) == ""
+
+
 @pytest.mark.parametrize(("type_", "number"), [("sync", 1), ("rmr", 1), ("warmup", 3), ("clear", 3)])
 def test_what_is_about_the_data_is_for_the_first_server_and_what_is_about_caches_for_all(
     type_: str, number: int

@@ -104,6 +104,8 @@ def test_a_secret_that_is_missing_is_waited_for_and_looked_for() -> None:
         (rival("z", 10), False),
         (rival("younger", 9), False),
         (rival("younger", 9, begun=True), True),
+        (rival("older", 11, lacks=True), False),
+        (rival("older", 11, lacks=True, begun=True), True),
     ],
 )
 def test_jobs_queue_by_age_then_name_and_who_has_begun_goes_first(other: Rival, *, waits: bool) -> None:
@@ -116,10 +118,22 @@ def test_jobs_queue_by_age_then_name_and_who_has_begun_goes_first(other: Rival, 
         (rival("z", 9, terminates=True), True),
         (rival("a", 11, terminates=True), False),
         (rival("z", 9, begun=True, terminates=True), False),
+        (rival("z", 9, lacks=True, terminates=True), False),
     ],
 )
 def test_only_who_is_waited_for_by_a_job_that_terminates_gives_way(other: Rival, *, ends: bool) -> None:
     assert condition(seen(rivals=(other,))).startswith("Failed Terminated") == ends
+
+
+def test_a_deadline_does_not_wait_for_a_server_that_is_away() -> None:
+    job = begun(seen(decoded("clear", activeDeadlineSeconds=60), server(word=word()), server(1, word=word())))
+    away = replace(saying(job, Work("clear", Standing.RUNNING, began=NOON)), now=NOON + dt.timedelta(seconds=60))
+    status = plan(away).status
+    assert status is not None
+    assert [found.phase for found in status.results] == ["Running", "Lost"]
+    done = saying(after(away), Work("clear", Standing.CANCELLED, began=NOON))
+    assert condition(done).startswith("Failed DeadlineExceeded: it was cancelled after 60 s")
+    assert plan(done).finalizers is None
 
 
 def test_a_second_look_changes_nothing() -> None:
@@ -129,6 +143,23 @@ def test_a_second_look_changes_nothing() -> None:
     second = after(first, now=NOON + dt.timedelta(seconds=5))
     assert plan(second).status == second.before
     assert plan(second).notices == ()
+
+
+def test_figures_stay_for_a_while_unless_a_part_begins_or_ends() -> None:
+    def half(size: int, standing: Standing = Standing.RUNNING) -> Work:
+        return Work("warmup", standing, began=NOON, bytes=size, total_bytes=100)
+
+    def shown(snapshot: Snapshot) -> list[int | None]:
+        status = plan(snapshot).status
+        assert status is not None
+        return [found.done_bytes for found in status.results]
+
+    first = saying(begun(seen(None, server(word=word()), server(1, word=word()))), half(10), half(20))
+    assert shown(replace(first, figures_since=NOON)) == [10, 20]
+    later = replace(saying(after(first), half(50), half(60)), figures_since=NOON, now=NOON + dt.timedelta(seconds=1))
+    assert (shown(later), plan(later).status, plan(later).look_again) == ([10, 20], later.before, 2.0)
+    assert shown(saying(later, half(50), half(100, Standing.SUCCEEDED))) == [10, 100]
+    assert shown(replace(later, now=NOON + dt.timedelta(seconds=3))) == [50, 60]
 
 
 def test_edited_options_cancel_the_work_and_begin_anew() -> None:

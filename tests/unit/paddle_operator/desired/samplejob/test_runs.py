@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
+from paddle_operator.api import names
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.samplejob import LONGEST_NAME, LONGEST_NAME_OF_SCHEDULE, SampleJobSpec
 from paddle_operator.desired.samplejob.plan import plan
@@ -99,13 +100,27 @@ def test_what_is_due_is_started_or_it_is_said_why_not(
 
 
 def test_a_time_zone_that_there_is_not_is_told() -> None:
-    assert told(replace(seen(timeZone="Mars/Base"), zone=None)).startswith("UnknownTimeZone: there is no time zone")
+    named = replace(seen(timeZone="Mars/Base"), zone=None)
+    assert told(named).startswith("UnknownTimeZone: there is no time zone Mars/Base")
+    assert told(replace(seen(), zone=None)).startswith("UnknownTimeZone: the manager's TZ is no time zone: give")
 
 
 def test_replacing_ends_what_goes_on_and_starts_the_new() -> None:
     decision = plan(seen(runs=(run("a"), run("b", "Succeeded")), concurrencyPolicy="Replace"))
     assert [manifest["metadata"]["name"] for manifest in decision.delete] == ["a"]
     assert len(decision.create) == 1
+
+
+@pytest.mark.parametrize("policy", ["Allow", "Forbid", "Replace"])
+def test_a_run_that_was_made_and_not_written_down_is_neither_replaced_nor_waited_for(policy: str) -> None:
+    made = run(run_name(decoded(), NOON))
+    snapshot = seen(runs=(made,), concurrencyPolicy=policy)
+    decision = plan(snapshot)
+    assert ([manifest["metadata"]["name"] for manifest in decision.create], decision.delete) == ([made.name], ())
+    assert told(snapshot).startswith("Scheduled")
+    assert decision.status is not None
+    assert decision.status.cron_job_status is not None
+    assert decision.status.cron_job_status.last_schedule_time == NOON
 
 
 def test_of_the_runs_that_ended_the_last_few_are_kept() -> None:
@@ -132,13 +147,14 @@ def test_a_run_can_be_named_and_held_however_long_its_owners_name_is() -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("zone", ["Etc/UTC", "Europe/Berlin"])
+@pytest.mark.parametrize("policy", ["Allow", "Forbid", "Replace"])
 def test_whenever_managers_are_killed_each_run_happens_once_and_the_last_due_is_never_lost(
-    seed: int, zone: str
+    seed: int, zone: str, policy: str
 ) -> None:
     """A manager may be away for hours, or die after it made a run and before it wrote that down."""
     chance = random.Random(seed)  # noqa: S311  # any moments will do
     now = dt.datetime(2026, 3, 28, 20, tzinfo=dt.UTC)
-    snapshot = replace(seen(now, schedule="*/15 * * * *"), zone=ZoneInfo(zone))
+    snapshot = replace(seen(now, schedule="*/15 * * * *", concurrencyPolicy=policy), zone=ZoneInfo(zone))
     starts: list[str] = []
     store: dict[str, Run] = {}
     while now < dt.datetime(2026, 3, 29, 12, tzinfo=dt.UTC):
@@ -155,7 +171,9 @@ def test_whenever_managers_are_killed_each_run_happens_once_and_the_last_due_is_
             last = snapshot.before.cron_job_status
             assert last is not None
             assert last.last_schedule_time is not None
-            assert now - last.last_schedule_time < dt.timedelta(minutes=15)
+            assert run_name(snapshot.job, last.last_schedule_time) in store
+            waits = snapshot.before.conditions[0].reason == names.REASON_RUN_STILL_ACTIVE
+            assert waits or now - last.last_schedule_time < dt.timedelta(minutes=15)
         for name in [name for name in store if chance.random() < 0.5]:
             store[name] = replace(store[name], phase="Succeeded", ended=now)
         now += dt.timedelta(seconds=chance.choice([1, 30, 60, 60, 600, 7200]))

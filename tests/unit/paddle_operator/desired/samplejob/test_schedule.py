@@ -47,6 +47,28 @@ def test_it_is_due_by_the_clock_on_the_wall(schedule: str, zone: str, start: str
     assert times(schedule, zone, start, len(due)) == due
 
 
+@pytest.mark.parametrize(
+    ("schedule", "due"),
+    [
+        ("0 12 10 * fri", ["01-02", "01-09", "01-10", "01-16"]),
+        ("0 12 * * fri", ["01-02", "01-09"]),
+        ("0 12 10 * *", ["01-10", "02-10"]),
+        ("0 12 */10 * fri", ["01-01", "01-02", "01-09", "01-11"]),
+        ("0 12 ?/10 * fri", ["01-01", "01-02", "01-09", "01-11"]),
+        ("0 12 */1 * fri", ["01-02", "01-09"]),
+        ("0 12 5 * */3", ["01-03", "01-04", "01-05", "01-07"]),
+        ("0 12 5 * *", ["01-05", "02-05"]),
+        ("0 12 5,* * fri", ["01-02", "01-09"]),
+        ("0 12 5 * 1,?", ["01-05", "02-05"]),
+        ("0 12 * * 5/2", ["01-02", "01-09"]),
+        ("0 12 * * fri/2", ["01-02", "01-09"]),
+    ],
+)
+def test_a_day_of_the_month_or_of_the_week_counts_as_in_kubernetes(schedule: str, due: list[str]) -> None:
+    """A star with a step is no star: if each of the two names days, either will do."""
+    assert [found[:5] for found in times(schedule, "UTC", "01-01T00:00", len(due))] == due
+
+
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Shanghai"])
 @pytest.mark.parametrize("schedule", ["30 2 * * *", "*/20 * * * *", "15 1-3 * * *", "0 0 1 * *"])
 def test_the_last_time_is_found_from_any_moment_up_to_the_next(zone: str, schedule: str) -> None:

@@ -46,6 +46,23 @@ def test_it_may_read_and_throw_away(allowed: Path) -> None:
     assert run(allowed, "cp", str(allowed / "link/old"), "/dev/null") == 0
 
 
+@pytest.mark.parametrize(
+    ("path", "code"), [("mine/old", 0), ("allowed/old", 0), ("other/old", 1), ("mine/link/old", 1)]
+)
+def test_where_reading_is_confined_it_reads_what_it_may_and_nothing_else(allowed: Path, path: str, code: int) -> None:
+    mine = allowed.parent / "mine"
+    mine.mkdir()
+    (mine / "old").write_text("old")
+    (mine / "link").symlink_to(allowed.parent / "other")
+    argv = confinement.confined(("cat", str(allowed.parent / path)), [str(allowed)], [str(mine)])
+    assert subprocess.run(argv, capture_output=True, check=False).returncode == code
+
+
+def test_where_reading_is_confined_users_still_have_their_names(allowed: Path) -> None:
+    argv = confinement.confined(("stat", "--format=%U", "/usr"), [str(allowed)], [str(allowed)])
+    assert subprocess.run(argv, capture_output=True, check=True, text=True).stdout == "root\n"
+
+
 def test_a_kernel_without_landlock_confines_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: object) -> int:
         raise OSError(38, "Function not implemented")

@@ -38,11 +38,15 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("answers", "pieces"), ANSWERS.values(), ids=ANSWERS.keys())
 def test_an_error_is_never_taken_for_a_file_without_data(answers: list[str], pieces: list[Slice] | None) -> None:
-    assert expectation.pieces_of(Path("/"), Found("a", 1), Client(answers)) == pieces
+    assert expectation.pieces_of(1, Client(answers)) == pieces
 
 
-def test_a_file_that_is_gone_has_no_pieces(tmp_path: Path) -> None:
-    assert expectation.pieces_of(tmp_path, Found("gone"), Client([])) is None
+def test_a_file_that_is_gone_or_beyond_a_link_has_no_inode(tmp_path: Path) -> None:
+    (tmp_path / "here").touch()
+    (tmp_path / "out").symlink_to("/")
+    files = [Found("gone"), Found("out/etc/passwd"), Found("here"), Found("known", 7)]
+    inodes = [None, None, (tmp_path / "here").stat().st_ino, 7]
+    assert [inode for _, inode in expectation.located(tmp_path, files)] == inodes
 
 
 def records(*names: str) -> list[Expected]:

@@ -74,6 +74,12 @@ def test_the_newer_juicefs_has_another_name_for_the_manager_and_no_port() -> Non
         flags.sync(NEW, EVERYTHING, "/mnt", None)
 
 
+@pytest.mark.parametrize("version", [Version(1, 0, 0), Version(1, 0, 4)])
+def test_the_first_stable_juicefs_has_no_option_for_the_manager(version: Version) -> None:
+    with pytest.raises(FlagError, match="has no option manager: leave it out"):
+        flags.sync(version, SyncOptions(source="s3://b.host/x", manager="host:1"), "/mnt", None)
+
+
 SCHEMES = ["bos", "cos", "eos", "minio", "obs", "oss", "s3", "scw"]
 
 

@@ -66,6 +66,47 @@ def test_files_come_in_one_order_and_links_are_not_followed(tmp_path: Path) -> N
         list(places.files(tmp_path, PurePosixPath("nothing")))
 
 
+@pytest.mark.parametrize("place", ["link", "link/hosts", "link/ssl", "a/loop/b", "a/loop/b/1", "b/file-link", "pipe"])
+def test_nothing_beyond_a_link_is_of_the_data_set(tmp_path: Path, place: str) -> None:
+    tree(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(PlaceError, match=r"there is no|neither a file nor a directory"):
+        list(places.files(tmp_path, PurePosixPath(place)))
+    with pytest.raises(PlaceError, match="there is no file"):
+        places.file(tmp_path, PurePosixPath(place))
+
+
+def test_a_directory_that_became_a_link_meanwhile_is_left_out(tmp_path: Path) -> None:
+    tree(tmp_path)
+    walk = places.files(tmp_path, PurePosixPath())
+    assert next(walk).path == "top"
+    (tmp_path / "a").rename(tmp_path / "gone")
+    (tmp_path / "a").symlink_to("/etc")
+    assert [file.path for file in walk] == ["b/1", "b/2"]
+
+
+def test_another_file_system_is_not_of_the_data_set() -> None:
+    with pytest.raises(PlaceError, match="'proc' is another file system"):
+        places.passed(Path("/"), ("proc",))
+    assert places.Directories(Path("/")).inode("proc/version") is None
+
+
+def test_inodes_are_found_through_no_link_and_few_directories_stay_open(tmp_path: Path) -> None:
+    tree(tmp_path)
+    for number in range(places.MOST_KEPT + 5):
+        (tmp_path / f"many{number}").mkdir()
+        (tmp_path / f"many{number}/file").touch()
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 counted, not read
+    directories = places.Directories(tmp_path)
+    for name in ("top", "b/1", "b/2", "a/x/deep", *(f"many{number}/file" for number in range(places.MOST_KEPT + 5))):
+        assert directories.inode(name) == (tmp_path / name).stat().st_ino
+    assert len(os.listdir("/proc/self/fd")) == before + places.MOST_KEPT  # noqa: PTH208 counted, not read
+    for name in ("link", "a", "link/hostname", "a/loop/top", "nothing", "top/below"):
+        assert directories.inode(name) is None
+    directories.close()
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 counted, not read
+
+
 def test_what_another_server_writes_for_a_moment_does_not_shift_the_order(tmp_path: Path) -> None:
     tree(tmp_path)
     before = list(places.files(tmp_path, PurePosixPath()))

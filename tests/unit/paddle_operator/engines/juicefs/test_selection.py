@@ -1,6 +1,7 @@
 """Which files a warm-up is about, and which of them a partition takes."""
 
 import itertools
+import os
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,16 @@ def test_a_list_names_files_by_their_place_below_the_root_or_as_they_are_mounted
     (tmp_path / "list").write_text(f"b.jpg\r\n\n{tmp_path}/a b.jpg\n")
     order = WarmupOrder(file="list")
     assert [found.path for found in selection.selected(tmp_path, order)] == ["b.jpg", "a b.jpg"]
+
+
+@pytest.mark.parametrize("name", ["link", "out/secret", "pipe", "directory", "nothing"])
+def test_a_list_is_a_file_of_the_data_set_and_nothing_else(tmp_path: Path, name: str) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "directory").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "secret").write_text("redis://:hush@somewhere\n")
+    (root / "link").symlink_to(outside / "secret")
+    (root / "out").symlink_to(outside)
+    os.mkfifo(root / "pipe")
+    with pytest.raises(PlaceError, match=f"there is no file '{name}' in the data set"):
+        list(selection.selected(root, WarmupOrder(file=name)))
