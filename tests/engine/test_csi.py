@@ -305,8 +305,10 @@ def test_keys_that_were_changed_in_the_secret_are_given_to_the_volume(node: Node
     assert '"SecretKey": "changed"' in volume.redis.ask("-n", str(volume.database), "get", "setting")
 
 
-def test_no_secret_is_on_a_command_line_in_a_log_or_for_others_to_read(node: Node, volume: Volume) -> None:
-    node.publish("a", volume.handle, volume.secret())
+@pytest.mark.parametrize("scheme", ["redis://", ""], ids=["with a scheme", "without one"])
+def test_no_secret_is_on_a_command_line_in_a_log_or_for_others_to_read(node: Node, volume: Volume, scheme: str) -> None:
+    metaurl = scheme + volume.redis.address(volume.database).removeprefix("redis://")
+    node.publish("a", volume.handle, volume.secret(metaurl=metaurl))
     lines = [" ".join(words) for _, words in csinode.command_lines() if "redis-cli" not in words]
     logs = [path.read_text(errors="replace") for path in (node.log, *(node.places.plugin / "logs").iterdir())]
     assert [text for text in (*lines, *logs) if PASSWORD in text or KEY in text] == []

@@ -13,7 +13,7 @@ from paddle_operator.engines.juicefs.volume import Volume as JuiceFS
 from paddle_operator.engines.juicefs.volume import VolumeError, read_volume
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-LOGIN = re.compile(r"//[^/]*:[^/]*@")
+LOGIN = re.compile(r"(^|//)[^/]*:[^/]*@")
 OPTIONS = "mountOptions"
 READ_ONLY = "ro"
 READERS = frozenset(AccessMode)

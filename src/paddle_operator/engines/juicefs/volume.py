@@ -47,9 +47,16 @@ def is_unfit(value: str) -> bool:
     return value.startswith("-") or CONTROL_CHARACTERS.search(value) is not None
 
 
+def with_scheme(url: str) -> str:
+    """Write a metadata address out: without a scheme, JuiceFS takes it for a Redis'."""
+    return url if "://" in url else f"redis://{url}"
+
+
 def without_password(url: str) -> tuple[str, str]:
     """Take the password out of a metadata address: what is left may be on a command line."""
-    scheme, separator, rest = url.partition("://")
+    scheme, separator, rest = with_scheme(url).partition("://")
     login, at, place = rest.rpartition("@")
     user, _, password = login.partition(":")
+    # But for Redis, 0.14 takes a password from its environment only where the address has room for one.
+    user += ":" if password and not scheme.startswith("redis") else ""
     return f"{scheme}{separator}{user}{at if user else ''}{place}", unquote(password)

@@ -49,6 +49,7 @@ def test_options_come_from_the_attributes_and_from_the_volumes_own_mount_options
         pytest.param(
             {"secrets": {**SECRET, "bucket": "redis://u:hidden-p@h/1"}}, "access-key", id="a login in the bucket"
         ),
+        pytest.param({"secrets": {**SECRET, "bucket": "u:hidden-p@h/1"}}, "access-key", id="a login without a scheme"),
         pytest.param({"volume_capability": VolumeCapability()}, "volumeMode: Filesystem", id="a volume of blocks"),
         pytest.param({"volume_capability": None}, "volumeMode: Filesystem", id="no capability"),
     ],

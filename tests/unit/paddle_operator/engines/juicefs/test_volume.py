@@ -37,7 +37,10 @@ def test_what_could_be_an_option_is_refused(change: dict[str, str]) -> None:
         ("redis://:secret@host:6379/0", "redis://host:6379/0", "secret"),
         ("redis://user:secret@host/0", "redis://user@host/0", "secret"),
         ("redis://user:s%40cr%2Ft@host/0", "redis://user@host/0", "s@cr/t"),
-        ("mysql://user:se@cret@(host:3306)/db", "mysql://user@(host:3306)/db", "se@cret"),
+        (":secret@host:6379/0", "redis://host:6379/0", "secret"),
+        ("host:6379/0", "redis://host:6379/0", ""),
+        ("mysql://user:se@cret@(host:3306)/db", "mysql://user:@(host:3306)/db", "se@cret"),
+        ("mysql://user@(host:3306)/db", "mysql://user@(host:3306)/db", ""),
         ("sqlite3:///var/meta.db", "sqlite3:///var/meta.db", ""),
     ],
 )
