@@ -34,6 +34,7 @@ class Work:
     standing: Standing
     message: str = ""
     lacks_keys: bool = False
+    ordered: datetime | None = None
     began: datetime | None = None
     ended: datetime | None = None
     files: int = 0

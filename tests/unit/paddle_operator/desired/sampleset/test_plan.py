@@ -390,6 +390,24 @@ def test_fewer_partitions_wait_until_the_caches_given_up_are_empty() -> None:
     assert replicas(plan(seen(of, server(0, word=word()), server(1, ready=False)))) == 1
 
 
+def test_what_runs_on_a_server_that_is_given_up_is_cancelled_so_that_its_cache_is_emptied() -> None:
+    busy = word(sync_1=work("sync", Standing.RUNNING), warmup_1=work("warmup", Standing.QUEUED), rmr_1=work("rmr"))
+    fewer = plan(seen(decoded(noSync=True, source=None), server(0, word=word()), server(1, word=busy)))
+    for decision, name in ((plan(ending(server(word=busy))), "0"), (fewer, "1")):
+        given = [(one.id, one.order) for one in decision.errands if one.pod == f"imagenet-runtime-{name}"]
+        assert given[:2] == [("sync-1", {}), ("warmup-1", {})]
+        assert [order for _, order in given[2:] if order["type"] != "warmup"] == [{"type": "clear"}]
+
+
+def test_a_server_that_is_given_up_and_does_not_begin_to_empty_its_cache_goes_all_the_same() -> None:
+    of = decoded(noSync=True, source=None)
+    first = plan(seen(of, server(0, word=word()), server(1, word=word())))
+    (clear,) = [errand.id for errand in first.errands if errand.order["type"] == "clear"]
+    for minutes, left in ((0, 2), (2, 1)):
+        waits = word(**{clear: work("clear", Standing.QUEUED, minutes_ago=minutes)})
+        assert replicas(plan(seen(of, server(0, word=word()), server(1, word=waits)))) == left
+
+
 @pytest.mark.parametrize("sick", [server(0), server(0, ready=False), server(0, word=Word(mounted=False))])
 def test_a_sick_server_keeps_no_other_from_coming(sick: Runtime) -> None:
     """The original asked all servers for figures before it changed their number."""
