@@ -201,6 +201,24 @@ async def test_a_copy_that_fails_is_told_and_tried_again(api: Api, managing: Man
     assert set(tried[:-1]) == {"Failed"}
 
 
+@pytest.mark.parametrize(
+    ("order", "kind", "phase"), [("sync", "Synced", "SyncFailed"), ("warmup", "Warm", "PartialReady")]
+)
+async def test_an_order_that_the_server_refuses_is_told_in_its_words(
+    api: Api, managing: Managing, cluster: CacheCluster, order: str, kind: str, phase: str
+) -> None:
+    cluster.refusals[order] = "a source must be SCHEME://BUCKET.ENDPOINT/PREFIX"
+    api.put("secrets", secret())
+    api.put("samplesets", sample_set())
+    async with managing(controllers()):
+        await eventually(lambda: cluster.refusals[order] in why(api, kind) and stands(api, phase)())
+        assert cluster.refusals[order] in why(api)
+        found = status(api)
+        assert (found["runtimeStatus"]["runtimeReady"], found["cacheStatus"].get("errorMassage")) == ("1/1", None)
+        cluster.refusals.clear()
+        await eventually(stands(api, "Ready"))
+
+
 async def test_a_server_that_lost_the_keys_gets_them_again(api: Api, managing: Managing, cluster: CacheCluster) -> None:
     del cluster.endings["sync"]
     api.put("secrets", secret(**{"access-key": "mine", "secret-key": "hush"}))

@@ -24,13 +24,17 @@ MakeServer = Callable[[Spool, Callable[[], str], dict[str, OperationState]], Fak
 
 
 class CacheCluster:
-    """Nodes whose names are in `dead` do nothing any more; `deaf` pods run and do not listen."""
+    """Nodes whose names are in `dead` do nothing any more; `deaf` pods run and do not listen.
+
+    `endings` and `refusals` are those of all servers.
+    """
 
     def __init__(self, api: Api) -> None:
         self.api = api
         self.runtimes: dict[Key, FakeRuntime] = {}
         self.spools: defaultdict[tuple[str, str], Spool] = defaultdict(Spool)
         self.endings = dict(WELL)
+        self.refusals: dict[str, str] = {}
         self.make_server: MakeServer = FakeRuntime
         self.binds = True
         self.dead: set[str] = set()
@@ -123,6 +127,7 @@ class CacheCluster:
         server = self.make_server(
             Spool(), lambda: self._token(namespace, stateful_set["metadata"]["name"]), self.endings
         )
+        server.refusals = self.refusals
         await server.start()
         if Key(namespace, name) in self.deaf:
             await server.stop()

@@ -182,8 +182,7 @@ class Runtimes:
                 self._note(server, call, response.status, await whole(response))
         except (aiohttp.ClientError, TimeoutError, OSError, ServerError) as error:
             server.trouble = f"{call.id}: {str(error) or type(error).__name__}"[:LONGEST_WORDS]
-            kind = RefusedError if call.id in server.refusals else CallError
-            raise kind(f"{call.server}: {server.trouble}") from error
+            raise CallError(f"{call.server}: {server.trouble}") from error
 
     def _server(self, name: str) -> Server:
         namespace, _, pod = name.partition("/")
@@ -208,8 +207,10 @@ class Runtimes:
         if not call.order and status == NOT_FOUND:
             server.answers[call.id] = Operation(call.id, "", OperationState.CANCELLED)
             return
+        server.refusals.pop(call.id, None)
         if status in REFUSED:
             server.refusals[call.id] = sentence(body)
+            raise RefusedError(f"{call.server}: {call.id}: it answers {status}: {sentence(body)}")
         if status not in OK:
             raise ServerError(f"it answers {status}: {sentence(body)}")
         try:

@@ -104,10 +104,10 @@ def _condition(snapshot: Snapshot, missing: Mapping[int, int], tries: Mapping[in
             return condition(names.CONDITION_WARM, names.REASON_WARM, message, holds=True)
         why = f"{'; '.join(lacking[:MOST_TOLD])}: its cache has no room, or objects are missing in the store"
         return _not(names.REASON_PARTLY_WARM, f"{message}; {why}")
-    failed = [(number, found) for number, found in sorted(tries.items()) if found.failed and found.errand is None]
-    if failed:
-        number, found = failed[0]
-        why = (found.work.message if found.work else "") or "the warm-up failed"
+    stuck = [(number, found) for number, found in sorted(tries.items()) if found.is_stuck]
+    if stuck:
+        number, found = stuck[0]
+        why = found.complaint or "the warm-up failed"
         return _not(names.REASON_WARMUP_FAILED, f"{message}; partition {number}: {why}")
     reason = names.REASON_WARMING if synced else names.REASON_SYNC_WAITING
     return _not(reason, message)
