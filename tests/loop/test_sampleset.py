@@ -250,6 +250,27 @@ async def test_a_set_whose_server_dies_says_so_and_comes_back_by_itself(
     assert kinds == ["warmup"]
 
 
+async def test_a_server_that_is_lost_or_rolled_comes_back_to_its_cache_though_other_nodes_are_free(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    await is_ready(api, managing)
+    cluster.add_nodes("node-0")
+    before, spool = uid_of(api.get("pods", "default", "imagenet-runtime-0")), cluster.runtime(0).spool
+
+    def is_another() -> bool:
+        return stands(api, "Ready")() and [uid_of(pod) for pod in api.all("pods")] not in ([], [before])
+
+    async with managing(controllers()):
+        api.remove("pods", Key("default", "imagenet-runtime-0"))
+        await eventually(is_another)
+        before = uid_of(api.get("pods", "default", "imagenet-runtime-0"))
+    async with managing(controllers("registry.example.com/paddle-operator:2")):
+        await eventually(is_another)
+        assert labelled(api) == {"node-1": "imagenet-runtime-0"}
+    assert cluster.runtime(0).spool is spool
+    assert [found.type for found in spool.operations.values()] == ["sync", "warmup"]
+
+
 async def test_a_server_that_does_not_answer_is_not_told_as_ready_whatever_its_pod_says(
     api: Api, managing: Managing, cluster: CacheCluster
 ) -> None:

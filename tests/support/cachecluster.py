@@ -13,6 +13,7 @@ from support.embeddedapi import Api
 from support.fakeruntime import FakeRuntime, Spool
 
 PAUSE = 0.003
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 IN_USE, OF_VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 WELL = {
     "sync": OperationState.SUCCEEDED,
@@ -147,9 +148,10 @@ class CacheCluster:
                 continue
             alike = [other for other in self.api.all("pods") if group_of(other) == group_of(pod)]
             taken = {other["spec"].get("nodeName") for other in alike}
-            free = [name for name in self.api.names("nodes") if name not in taken | self.dead]
+            free = [node for node in self.api.all("nodes") if key_of(node).name not in taken | self.dead]
             if free:
-                self._put("pods", pod, spec={"nodeName": free[0]})
+                best = max(free, key=lambda node: preference(pod, node))
+                self._put("pods", pod, spec={"nodeName": key_of(best).name})
 
     async def _serve(self) -> None:
         """Let each node's kubelet start what is new, and end what is deleted."""
@@ -190,6 +192,16 @@ def is_of(pod: Manifest, stateful_set: Manifest) -> bool:
 
 def group_of(pod: Manifest) -> tuple[str, dict[str, str]]:
     return pod["metadata"]["namespace"], labels_of(pod)
+
+
+def preference(pod: Manifest, node: Manifest) -> int:
+    """Count what a pod would like of a node, as far as it asks for labels that are there."""
+    terms = (pod["spec"].get("affinity") or {}).get("nodeAffinity", {}).get(PREFERRED, [])
+    return sum(
+        int(term["weight"])
+        for term in terms
+        if all(asked["key"] in labels_of(node) for asked in term["preference"]["matchExpressions"])
+    )
 
 
 def edition(manifest: Manifest) -> tuple[object, ...]:
