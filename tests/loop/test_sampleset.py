@@ -397,6 +397,24 @@ def reasons(api: Api) -> set[str]:
     return {event["reason"] for event in api.all("events")}
 
 
+async def test_a_disk_that_others_use_makes_no_writes(api: Api, managing: Managing, cluster: CacheCluster) -> None:
+    await is_ready(api, managing)
+    server = cluster.runtime(0)
+    server.capacity, server.taken = 500 << 30, 1 << 29
+    async with managing(controllers()) as manager:
+        await eventually(lambda: status(api)["nodes"][0]["capacityBytes"] == server.capacity and rests(manager))
+        writes, free = len(api.writes), status(api)["nodes"][0]["freeBytes"]
+        for _ in range(5):
+            server.taken += 4096
+            server.change()
+            manager.loops[0].queue.add(SET)
+            await eventually(lambda: rests(manager))
+        assert [write for write in api.writes[writes:] if "samplesets/" in write] == []
+        server.taken += 100 << 30
+        server.change()
+        await eventually(lambda: status(api)["nodes"][0]["freeBytes"] == free - (100 << 30))
+
+
 async def test_many_sets_are_ready_and_at_rest_nothing_is_written(
     api: Api, managing: Managing, cluster: CacheCluster
 ) -> None:

@@ -50,6 +50,8 @@ class FakeRuntime:
         self.spool = spool
         self.endings = endings
         self.mounted = True
+        # The size of its disk, and what others have there.
+        self.capacity, self.taken = 1000, 0
         self.host, self.port = "127.0.0.1", 0
         self.refused = 0
         self.credentials: list[object] = []
@@ -81,8 +83,10 @@ class FakeRuntime:
 
     @property
     def report(self) -> Report:
-        held = self.spool.cached
-        cache = Cache(used=held, capacity=1000, free=1000 - held, hits=3, misses=1, identity=self.spool.cache)
+        held, size = self.spool.cached, self.capacity
+        cache = Cache(
+            held, 0, hits=3, misses=1, capacity=size, free=size - held - self.taken, identity=self.spool.cache
+        )
         operations = tuple(self.spool.operations.values())
         return Report("juicefs", "0.14.2", self.mounted, "", Data(300, 3), cache, operations)
 
