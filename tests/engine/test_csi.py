@@ -278,6 +278,17 @@ def test_a_secret_that_is_wrong_is_told_in_plain_words(
     assert node.layers(node.places.stage(volume.handle)) == []
 
 
+def test_a_volume_that_is_there_is_mounted_though_the_secret_does_not_say_where_its_data_is(
+    node: Node, volume: Volume
+) -> None:
+    bare = volume.secret(storage="", bucket="")
+    with pytest.raises(grpc.RpcError, match="holds no volume: give storage and bucket"):
+        node.publish("a", volume.handle, bare)
+    node.container(node.publish("a", volume.handle, volume.secret())).write("hello", "there")
+    node.unpublish("a", volume.handle)
+    assert node.container(node.publish("b", volume.handle, bare)).sees("hello", "there")
+
+
 def test_a_volume_of_another_name_is_not_mounted_by_mistake(node: Node, volume: Volume) -> None:
     node.publish("a", volume.handle, volume.secret())
     with pytest.raises(grpc.RpcError, match=f"holds the volume '{volume.handle}', not 'another'"):

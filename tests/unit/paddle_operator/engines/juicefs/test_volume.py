@@ -11,7 +11,12 @@ def test_the_line_ends_of_the_documents_are_trimmed() -> None:
     assert read_volume({name: f"{value}\n" for name, value in SECRET.items()}) == read_volume(SECRET)
 
 
-@pytest.mark.parametrize("name", SECRET)
+def test_a_volume_that_is_there_needs_no_more_than_its_name_and_its_address() -> None:
+    known = read_volume({name: SECRET[name] for name in ("name", "metaurl")})
+    assert (known.name, known.storage, known.bucket) == ("imagenet", "", "")
+
+
+@pytest.mark.parametrize("name", ["name", "metaurl"])
 def test_what_is_missing_is_named(name: str) -> None:
     with pytest.raises(VolumeError, match=f"no {name}"):
         read_volume({**SECRET, name: " \n"})
