@@ -425,3 +425,26 @@ def test_a_cache_that_was_emptied_since_is_warmed_up_anew() -> None:
     works = {errand.id: work("warmup", minutes_ago=5), "clear-1": work("clear", minutes_ago=1)}
     (again,) = plan(seen(of, server(word=word(**works)))).errands
     assert (again.order, again.id) == (errand.order, f"{errand.id[:-1]}1")
+
+
+def test_a_warm_cache_that_was_emptied_by_order_is_told_as_such_until_it_is_warmed_up_by_another() -> None:
+    ready = warm(2)
+    works = dict(ready.runtimes[1].word.works) if ready.runtimes[1].word else {}
+
+    def told(snapshot: Snapshot, *minutes_ago: tuple[str, int]) -> Snapshot:
+        more = {f"job-{number}": work(kind, minutes_ago=ago) for number, (kind, ago) in enumerate(minutes_ago)}
+        return after(snapshot, runtimes={**ready.runtimes, 1: server(1, word=word(**works, **more))})
+
+    emptied = told(ready, ("clear", 0))
+    assert (emptied.before.phase, warmth(emptied)) == (
+        "Ready",
+        "Emptied: emptied by order since the warm-up: partition 1",
+    )
+    assert plan(emptied).errands == ()
+    unheard = after(emptied, runtimes={0: server(0), 1: server(1)})
+    assert warmth(unheard) == warmth(emptied)
+    assert warmth(told(emptied, ("clear", 0), ("warmup", -1))) == "WarmedUp: 2 of 2 partitions are warmed up"
+
+
+def warmth(snapshot: Snapshot) -> str:
+    return why(plan(snapshot), "Warm")
