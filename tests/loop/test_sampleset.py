@@ -9,12 +9,12 @@ import pytest
 from paddle_operator.api.manifest import Key, Manifest, labels_of, uid_of
 from paddle_operator.api.names import sampleset_node_label
 from paddle_operator.desired.sampleset import abandoned, plan
-from paddle_operator.engines.operations import OperationState
+from paddle_operator.engines.operations import OperationState, SyncOrder
 from support.cachecluster import CacheCluster
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.sampleloop import KINDS, SET, controllers, labelled, left, rests, stands, status, why
-from support.samplesets import sample_set, secret
+from support.samplesets import SOURCE, sample_set, secret
 
 from .conftest import Managing, is_ready
 
@@ -217,6 +217,26 @@ async def test_an_order_that_the_server_refuses_is_told_in_its_words(
         assert (found["runtimeStatus"]["runtimeReady"], found["cacheStatus"].get("errorMassage")) == ("1/1", None)
         cluster.refusals.clear()
         await eventually(stands(api, "Ready"))
+
+
+async def test_each_source_is_copied_into_its_directory_with_the_keys_of_its_own_secret(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    api.put("secrets", secret(**{"access-key": "mine", "secret-key": "hush"}))
+    labels = {"uri": "s3://labels.example.com/v2/", "path": "labels", "secretRef": {"name": "labels-keys"}}
+    api.put("samplesets", sample_set(source=None, sources=[{**SOURCE, "path": "train"}, labels]))
+    async with managing(controllers()):
+        await eventually(lambda: "labels-keys" in why(api) and why(api).startswith("ErrorSecretNotExist"))
+        api.put("secrets", secret(name="labels-keys", **{"access-key": "theirs", "secret-key": "hush-hush"}))
+        await eventually(stands(api, "Ready"))
+    server = cluster.runtime(0)
+    copies = [found for found in server.spool.orders.values() if isinstance(found, SyncOrder)]
+    keys = [{"accessKey": "mine", "secretKey": "hush"}, {"accessKey": "theirs", "secretKey": "hush-hush"}]
+    assert {found.destination: server.credentials[number] for number, found in enumerate(copies)} == {
+        "train": keys[0],
+        "labels": keys[1],
+    }
+    assert why(api, "Synced") == "DoSyncJobSuccessfully: all 2 sources were copied"
 
 
 async def test_a_server_that_lost_the_keys_gets_them_again(api: Api, managing: Managing, cluster: CacheCluster) -> None:
