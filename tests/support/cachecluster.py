@@ -14,6 +14,7 @@ from support.fakeruntime import FakeRuntime, Spool
 
 PAUSE = 0.003
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+LONG_AGO = "2026-01-01T00:00:00Z"
 IN_USE, OF_VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 WELL = {
     "sync": OperationState.SUCCEEDED,
@@ -25,7 +26,7 @@ MakeServer = Callable[[Spool, Callable[[], str], dict[str, OperationState]], Fak
 
 
 class CacheCluster:
-    """Nodes whose names are in `dead` do nothing any more; `deaf` pods run and do not listen.
+    """Nodes in `dead` do nothing any more; `deaf` pods run and do not listen; `stuck` ones do not start.
 
     `endings` and `refusals` are those of all servers.
     """
@@ -40,6 +41,7 @@ class CacheCluster:
         self.binds = True
         self.dead: set[str] = set()
         self.deaf: set[Key] = set()
+        self.stuck: set[Key] = set()
 
     def add_nodes(self, *names: str) -> None:
         ready = {"conditions": [{"type": "Ready", "status": "True"}]}
@@ -162,11 +164,20 @@ class CacheCluster:
             if "deletionTimestamp" in pod["metadata"]:
                 await server.stop()
                 self.api._objects.delete(self.api._resources["pods"], key_of(pod), Deletion(grace_seconds=0))
+            elif key_of(pod) in self.stuck:
+                self._say("pods", pod, {"phase": "Pending", "startTime": LONG_AGO})
             elif not (pod.get("status") or {}).get("podIP"):
                 server.spool = self.spools[node, pod["spec"]["volumes"][1]["hostPath"]["path"]]
                 conditions = [{"type": "Ready", "status": "True"}]
                 status = {"phase": "Running", "podIP": "127.0.0.1", "conditions": conditions}
                 self._say("pods", pod, status)
+
+    def complain(self, partition: int, message: str) -> None:
+        """Let the node of a server say what is in the way of its start."""
+        pod = self.api.get("pods", "default", f"imagenet-runtime-{partition}")
+        about = {"kind": "Pod", "namespace": "default", "name": key_of(pod).name, "uid": uid_of(pod)}
+        told = {"reason": "FailedMount", "type": "Warning", "message": message, "lastTimestamp": LONG_AGO}
+        self.api.put("events", {"metadata": {"name": "said", "namespace": "default"}, "involvedObject": about, **told})
 
     def kill_node(self, name: str) -> None:
         self.dead.add(name)

@@ -79,4 +79,5 @@ def _with_servers(view: View, decision: Decision) -> Decision:
     orders = (found.errand for found in tries if found.errand is not None)
     last_orders = (errand for found in farewells.values() for errand in found.errands)
     decision = replace(decision, apply=wanted, errands=(*orders, *last_orders))
-    return decision.looked_at_again(snapshot.now, *(found.due for found in tries))
+    asked = (found.asked_again(snapshot.now) for found in snapshot.wanted)
+    return decision.looked_at_again(snapshot.now, *(found.due for found in tries), *asked)

@@ -12,7 +12,7 @@ from paddle_operator.api.names import sampleset_node_label
 from paddle_operator.api.sampleset import SampleSetStatus
 from paddle_operator.desired.sampleset.decision import Decision, Piece
 from paddle_operator.desired.sampleset.plan import plan
-from paddle_operator.desired.sampleset.runtimes import Runtime, Standing, Word
+from paddle_operator.desired.sampleset.runtimes import Runtime, Standing, Word, runtime
 from paddle_operator.desired.sampleset.snapshot import Snapshot
 from support.samplesets import SOURCE
 from support.samplesnapshots import FINALIZER, NOON, SECRET, WHOLE, after, decoded, node, seen, server, word, work
@@ -282,6 +282,17 @@ def test_when_to_try_again_is_when_to_look_again() -> None:
     assert plan(synced(Standing.FAILED, minutes_ago=0)).look_again == 10.0
     assert plan(synced(*[Standing.FAILED] * 9, minutes_ago=0)).look_again == 60.0
     assert plan(seen()).look_again == 60.0
+
+
+@pytest.mark.parametrize(("seconds_ago", "again"), [(5, 10.0), (15, 30.0), (500, 30.0)])
+def test_a_server_that_does_not_start_is_looked_at_again_and_told_with_what_its_node_says(
+    seconds_ago: int, again: float
+) -> None:
+    began = (NOON - dt.timedelta(seconds=seconds_ago)).isoformat().replace("+00:00", "Z")
+    pod = {**server().pod.manifest, "status": {"phase": "Pending", "startTime": began}}
+    decision = plan(seen(None, replace(runtime(pod, 0), hindrance="the password is wrong")))
+    assert decision.look_again == again
+    assert why(decision).endswith("0 of 1 runtime servers are ready; imagenet-runtime-0: the password is wrong")
 
 
 def test_a_claim_that_was_deleted_is_let_go_when_no_job_needs_it() -> None:
