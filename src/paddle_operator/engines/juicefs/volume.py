@@ -8,6 +8,7 @@ from urllib.parse import unquote
 REQUIRED = ("name", "metaurl")
 OPTIONAL = ("storage", "bucket", "access-key", "secret-key")
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", re.ASCII)
+PASSWORD_OPTION = re.compile(r"[?&](ssl)?password=", re.IGNORECASE)
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -37,6 +38,8 @@ def read_volume(secret: Mapping[str, str]) -> Volume:
         raise VolumeError("the volume's name has 3 to 63 lower-case letters, digits and dashes, no dash at its ends")
     if bad := [name for name in (*REQUIRED, *OPTIONAL) if is_unfit(values.get(name, ""))]:
         raise VolumeError(f"{', '.join(bad)} in the volume's Secret begins with '-' or has a control character in it")
+    if PASSWORD_OPTION.search(values["metaurl"]):
+        raise VolumeError("metaurl has a password among its options, for all to read: write USER:PASSWORD@HOST instead")
     address, password = without_password(values["metaurl"])
     # The first is read by 0.14 and, for Redis alone, by 1.x; the second by 1.x for all.
     secrets = {"REDIS_PASSWORD": password, "META_PASSWORD": password} if password else {}

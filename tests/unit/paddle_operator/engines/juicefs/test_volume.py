@@ -27,9 +27,10 @@ def test_what_is_missing_is_named(name: str) -> None:
     [
         {"name": "-x"}, {"name": "Up"}, {"name": "a/b"}, {"name": "a" * 64}, {"metaurl": "--help"},
         {"bucket": "a\nb"}, {"storage": "-x"}, {"secret-key": "PLANTED\0"},
+        {"metaurl": "postgres://me@host/db?sslmode=disable&password=PLANTED"},
     ],
 )  # fmt: skip
-def test_what_could_be_an_option_is_refused(change: dict[str, str]) -> None:
+def test_what_could_be_an_option_or_for_all_to_read_is_refused(change: dict[str, str]) -> None:
     with pytest.raises(VolumeError) as refused:
         read_volume({**SECRET, **change})
     assert "PLANTED" not in str(refused.value)
