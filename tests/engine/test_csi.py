@@ -278,6 +278,17 @@ def test_a_secret_that_is_wrong_is_told_in_plain_words(
     assert node.layers(node.places.stage(volume.handle)) == []
 
 
+def test_a_volume_that_is_there_is_mounted_though_the_secret_does_not_say_where_its_data_is(
+    node: Node, volume: Volume
+) -> None:
+    bare = volume.secret(storage="", bucket="")
+    with pytest.raises(grpc.RpcError, match="holds no volume: give storage and bucket"):
+        node.publish("a", volume.handle, bare)
+    node.container(node.publish("a", volume.handle, volume.secret())).write("hello", "there")
+    node.unpublish("a", volume.handle)
+    assert node.container(node.publish("b", volume.handle, bare)).sees("hello", "there")
+
+
 def test_a_volume_of_another_name_is_not_mounted_by_mistake(node: Node, volume: Volume) -> None:
     node.publish("a", volume.handle, volume.secret())
     with pytest.raises(grpc.RpcError, match=f"holds the volume '{volume.handle}', not 'another'"):
@@ -305,8 +316,10 @@ def test_keys_that_were_changed_in_the_secret_are_given_to_the_volume(node: Node
     assert '"SecretKey": "changed"' in volume.redis.ask("-n", str(volume.database), "get", "setting")
 
 
-def test_no_secret_is_on_a_command_line_in_a_log_or_for_others_to_read(node: Node, volume: Volume) -> None:
-    node.publish("a", volume.handle, volume.secret())
+@pytest.mark.parametrize("scheme", ["redis://", ""], ids=["with a scheme", "without one"])
+def test_no_secret_is_on_a_command_line_in_a_log_or_for_others_to_read(node: Node, volume: Volume, scheme: str) -> None:
+    metaurl = scheme + volume.redis.address(volume.database).removeprefix("redis://")
+    node.publish("a", volume.handle, volume.secret(metaurl=metaurl))
     lines = [" ".join(words) for _, words in csinode.command_lines() if "redis-cli" not in words]
     logs = [path.read_text(errors="replace") for path in (node.log, *(node.places.plugin / "logs").iterdir())]
     assert [text for text in (*lines, *logs) if PASSWORD in text or KEY in text] == []

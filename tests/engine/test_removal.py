@@ -110,6 +110,7 @@ def test_clear_empties_the_cache_and_spares_everything_else(box: Box) -> None:
     assert done["state"] == "Succeeded"
     assert done["result"]["deleted"] >= 20
     assert [path for path in volume.blocks() if own in path.parents] == []
+    assert list((own / "raw/chunks").iterdir()) == []
     assert all(path.exists() for path in spared)
     assert (volume.inside / "train/3").read_bytes()
     assert server.done("again", type="warmup")["state"] == "Succeeded"

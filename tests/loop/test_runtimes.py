@@ -130,7 +130,10 @@ async def test_the_same_id_for_another_order_is_refused_in_the_servers_words(
     await listener.runtimes.call(ORDER)
     with pytest.raises(CallError, match="it answers 409: this id has another order"):
         await listener.runtimes.call(Call(ORDER.server, ORDER.id, {"type": "clear"}))
-    assert "409" in listener.server.trouble
+    assert listener.server.refusals == {ORDER.id: "this id has another order"}
+    assert not listener.server.trouble
+    await listener.runtimes.call(ORDER)
+    assert not listener.server.refusals
 
 
 async def test_an_operation_is_cancelled_and_one_that_there_is_not_counts_as_such(

@@ -9,12 +9,12 @@ import pytest
 from paddle_operator.api.manifest import Key, Manifest, labels_of, uid_of
 from paddle_operator.api.names import sampleset_node_label
 from paddle_operator.desired.sampleset import abandoned, plan
-from paddle_operator.engines.operations import OperationState
+from paddle_operator.engines.operations import OperationState, SyncOrder
 from support.cachecluster import CacheCluster
 from support.embeddedapi import Api
 from support.eventually import eventually
 from support.sampleloop import KINDS, SET, controllers, labelled, left, rests, stands, status, why
-from support.samplesets import sample_set, secret
+from support.samplesets import SOURCE, sample_set, secret
 
 from .conftest import Managing, is_ready
 
@@ -201,6 +201,44 @@ async def test_a_copy_that_fails_is_told_and_tried_again(api: Api, managing: Man
     assert set(tried[:-1]) == {"Failed"}
 
 
+@pytest.mark.parametrize(
+    ("order", "kind", "phase"), [("sync", "Synced", "SyncFailed"), ("warmup", "Warm", "PartialReady")]
+)
+async def test_an_order_that_the_server_refuses_is_told_in_its_words(
+    api: Api, managing: Managing, cluster: CacheCluster, order: str, kind: str, phase: str
+) -> None:
+    cluster.refusals[order] = "a source must be SCHEME://BUCKET.ENDPOINT/PREFIX"
+    api.put("secrets", secret())
+    api.put("samplesets", sample_set())
+    async with managing(controllers()):
+        await eventually(lambda: cluster.refusals[order] in why(api, kind) and stands(api, phase)())
+        assert cluster.refusals[order] in why(api)
+        found = status(api)
+        assert (found["runtimeStatus"]["runtimeReady"], found["cacheStatus"].get("errorMassage")) == ("1/1", None)
+        cluster.refusals.clear()
+        await eventually(stands(api, "Ready"))
+
+
+async def test_each_source_is_copied_into_its_directory_with_the_keys_of_its_own_secret(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    api.put("secrets", secret(**{"access-key": "mine", "secret-key": "hush"}))
+    labels = {"uri": "s3://labels.example.com/v2/", "path": "labels", "secretRef": {"name": "labels-keys"}}
+    api.put("samplesets", sample_set(source=None, sources=[{**SOURCE, "path": "train"}, labels]))
+    async with managing(controllers()):
+        await eventually(lambda: "labels-keys" in why(api) and why(api).startswith("ErrorSecretNotExist"))
+        api.put("secrets", secret(name="labels-keys", **{"access-key": "theirs", "secret-key": "hush-hush"}))
+        await eventually(stands(api, "Ready"))
+    server = cluster.runtime(0)
+    copies = [found for found in server.spool.orders.values() if isinstance(found, SyncOrder)]
+    keys = [{"accessKey": "mine", "secretKey": "hush"}, {"accessKey": "theirs", "secretKey": "hush-hush"}]
+    assert {found.destination: server.credentials[number] for number, found in enumerate(copies)} == {
+        "train": keys[0],
+        "labels": keys[1],
+    }
+    assert why(api, "Synced") == "DoSyncJobSuccessfully: all 2 sources were copied"
+
+
 async def test_a_server_that_lost_the_keys_gets_them_again(api: Api, managing: Managing, cluster: CacheCluster) -> None:
     del cluster.endings["sync"]
     api.put("secrets", secret(**{"access-key": "mine", "secret-key": "hush"}))
@@ -230,6 +268,27 @@ async def test_a_set_whose_server_dies_says_so_and_comes_back_by_itself(
         await eventually(stands(api, "Ready"))
     kinds = [found.type for found in cluster.runtime(1).spool.operations.values()]
     assert kinds == ["warmup"]
+
+
+async def test_a_server_that_is_lost_or_rolled_comes_back_to_its_cache_though_other_nodes_are_free(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    await is_ready(api, managing)
+    cluster.add_nodes("node-0")
+    before, spool = uid_of(api.get("pods", "default", "imagenet-runtime-0")), cluster.runtime(0).spool
+
+    def is_another() -> bool:
+        return stands(api, "Ready")() and [uid_of(pod) for pod in api.all("pods")] not in ([], [before])
+
+    async with managing(controllers()):
+        api.remove("pods", Key("default", "imagenet-runtime-0"))
+        await eventually(is_another)
+        before = uid_of(api.get("pods", "default", "imagenet-runtime-0"))
+    async with managing(controllers("registry.example.com/paddle-operator:2")):
+        await eventually(is_another)
+        assert labelled(api) == {"node-1": "imagenet-runtime-0"}
+    assert cluster.runtime(0).spool is spool
+    assert [found.type for found in spool.operations.values()] == ["sync", "warmup"]
 
 
 async def test_a_server_that_does_not_answer_is_not_told_as_ready_whatever_its_pod_says(
@@ -356,6 +415,24 @@ async def test_no_value_of_a_secret_is_found_anywhere_else(
 
 def reasons(api: Api) -> set[str]:
     return {event["reason"] for event in api.all("events")}
+
+
+async def test_a_disk_that_others_use_makes_no_writes(api: Api, managing: Managing, cluster: CacheCluster) -> None:
+    await is_ready(api, managing)
+    server = cluster.runtime(0)
+    server.capacity, server.taken = 500 << 30, 1 << 29
+    async with managing(controllers()) as manager:
+        await eventually(lambda: status(api)["nodes"][0]["capacityBytes"] == server.capacity and rests(manager))
+        writes, free = len(api.writes), status(api)["nodes"][0]["freeBytes"]
+        for _ in range(5):
+            server.taken += 4096
+            server.change()
+            manager.loops[0].queue.add(SET)
+            await eventually(lambda: rests(manager))
+        assert [write for write in api.writes[writes:] if "samplesets/" in write] == []
+        server.taken += 100 << 30
+        server.change()
+        await eventually(lambda: status(api)["nodes"][0]["freeBytes"] == free - (100 << 30))
 
 
 async def test_many_sets_are_ready_and_at_rest_nothing_is_written(

@@ -3,6 +3,7 @@
 import pytest
 
 from paddle_operator.api.manifest import Key, Manifest, labels_of, uid_of
+from paddle_operator.engines.operations import Operation
 from support.cachecluster import CacheCluster
 from support.embeddedapi import Api
 from support.eventually import eventually
@@ -66,6 +67,28 @@ async def test_caches_are_emptied_only_when_no_pod_reads_any_more(
         api.put("pods", {**reader, "status": {"phase": "Succeeded"}})
         await eventually(lambda: api.names("samplesets") == [])
     assert cluster.runtime(0).spool.cached == 0
+
+
+@pytest.mark.parametrize("busy_with", ["sync", "warmup"])
+async def test_a_set_that_is_deleted_while_it_is_filled_leaves_its_caches_empty(
+    api: Api, managing: Managing, cluster: CacheCluster, busy_with: str
+) -> None:
+    del cluster.endings[busy_with]
+    api.put("secrets", secret())
+    api.put("samplesets", sample_set())
+    async with managing(controllers()):
+        await eventually(lambda: busy_with in [found.type for found in operations(cluster)])
+        cluster.runtime(0).spool.cached = 50
+        api.remove("samplesets", SET)
+        await eventually(lambda: (api.names("samplesets"), left(api)) == ([], []))
+    *_, busy, clear = operations(cluster)
+    assert (busy.type, busy.state, clear.type, clear.state) == (busy_with, "Cancelled", "clear", "Succeeded")
+    assert cluster.runtime(0).spool.cached == 0
+
+
+def operations(cluster: CacheCluster) -> list[Operation]:
+    server = cluster.runtimes.get(Key("default", "imagenet-runtime-0"))
+    return list(server.spool.operations.values()) if server else []
 
 
 async def test_a_job_that_only_waits_for_the_data_does_not_keep_a_set_from_ending(

@@ -4,7 +4,7 @@ import pytest
 
 from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.api.names import sampleset_node_label
-from paddle_operator.controllers import paddlejob, sampleset
+from paddle_operator.controllers import hindrances, paddlejob, sampleset
 from paddle_operator.desired.paddlejob import snapshot as paddle
 from support import cachecluster
 from support.cachecluster import CacheCluster
@@ -13,7 +13,7 @@ from support.eventually import eventually
 from support.managing import managed
 from support.noting import Noting
 from support.paddleworld import role
-from support.sampleloop import SET, conditions, controllers, labelled, left, stands, why
+from support.sampleloop import SET, conditions, controllers, labelled, left, rests, stands, why
 from support.samplesets import sample_set, secret
 
 from .conftest import SETTINGS, Managing, is_ready
@@ -108,6 +108,37 @@ async def test_a_refused_write_is_told_in_the_servers_words(api: Api, managing: 
         await eventually(lambda: not why(api, "Stalled"))
 
 
+async def test_what_keeps_a_server_from_mounting_the_data_is_told_in_its_nodes_words(
+    api: Api, managing: Managing, cluster: CacheCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hindrances, "STUCK_PAUSE", 0.0)
+    said = "juicefs cannot format the volume imagenet: the metadata engine in metaurl refuses the user or the password"
+    stuck(api, cluster)
+    async with managing(controllers()) as manager:
+        await eventually(lambda: bool(api.names("pods")) and rests(manager))
+        cluster.complain(0, f'MountVolume.SetUp failed for volume "x" : rpc error: code = Internal desc = {said}')
+        manager.loops[0].queue.add(SET)
+        await eventually(lambda: why(api).endswith(f"0 of 1 runtime servers are ready; imagenet-runtime-0: {said}"))
+        cluster.stuck.clear()
+        api.put("nodes", {"metadata": {"name": "node-9"}})
+        await eventually(stands(api, "Ready"))
+
+
+async def test_a_manager_that_may_not_read_events_goes_on_without(
+    api: Api, managing: Managing, cluster: CacheCluster
+) -> None:
+    stuck(api, cluster)
+    api.fail("GET", "/events", 1000, 403, "Forbidden")
+    async with managing(controllers()):
+        await eventually(lambda: why(api) == "RuntimeStarting: 0 of 1 runtime servers are ready")
+
+
+def stuck(api: Api, cluster: CacheCluster) -> None:
+    cluster.stuck.add(Key("default", "imagenet-runtime-0"))
+    api.put("secrets", secret())
+    api.put("samplesets", sample_set())
+
+
 # No request shows these: the API server itself asks for them, or a name that is taken has to be looked at.
 UNSEEN = {
     ("samplesets/finalizers", "update"),
@@ -128,7 +159,11 @@ async def test_a_manager_asks_for_no_right_that_it_is_not_given(api: Api, cluste
         await eventually(stands(api, "Ready"))
         api.put("samplesets", sample_set(partitions=1))
         await eventually(lambda: len(labelled(api)) == 1 and len(api.names("pods")) == 1)
+        cluster.stuck.add(Key("default", "imagenet-runtime-0"))
         api.remove("pods", Key("default", "imagenet-runtime-0"))
+        await eventually(lambda: ("events", "list") in client.used)
+        cluster.stuck.clear()
+        api.put("nodes", {"metadata": {"name": "node-9"}})
         await eventually(stands(api, "Ready"))
         api.remove("samplesets", SET)
         await eventually(lambda: api.names("samplesets") == [])

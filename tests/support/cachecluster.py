@@ -13,6 +13,8 @@ from support.embeddedapi import Api
 from support.fakeruntime import FakeRuntime, Spool
 
 PAUSE = 0.003
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+LONG_AGO = "2026-01-01T00:00:00Z"
 IN_USE, OF_VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 WELL = {
     "sync": OperationState.SUCCEEDED,
@@ -24,17 +26,22 @@ MakeServer = Callable[[Spool, Callable[[], str], dict[str, OperationState]], Fak
 
 
 class CacheCluster:
-    """Nodes whose names are in `dead` do nothing any more; `deaf` pods run and do not listen."""
+    """Nodes in `dead` do nothing any more; `deaf` pods run and do not listen; `stuck` ones do not start.
+
+    `endings` and `refusals` are those of all servers.
+    """
 
     def __init__(self, api: Api) -> None:
         self.api = api
         self.runtimes: dict[Key, FakeRuntime] = {}
         self.spools: defaultdict[tuple[str, str], Spool] = defaultdict(Spool)
         self.endings = dict(WELL)
+        self.refusals: dict[str, str] = {}
         self.make_server: MakeServer = FakeRuntime
         self.binds = True
         self.dead: set[str] = set()
         self.deaf: set[Key] = set()
+        self.stuck: set[Key] = set()
 
     def add_nodes(self, *names: str) -> None:
         ready = {"conditions": [{"type": "Ready", "status": "True"}]}
@@ -123,6 +130,7 @@ class CacheCluster:
         server = self.make_server(
             Spool(), lambda: self._token(namespace, stateful_set["metadata"]["name"]), self.endings
         )
+        server.refusals = self.refusals
         await server.start()
         if Key(namespace, name) in self.deaf:
             await server.stop()
@@ -142,9 +150,10 @@ class CacheCluster:
                 continue
             alike = [other for other in self.api.all("pods") if group_of(other) == group_of(pod)]
             taken = {other["spec"].get("nodeName") for other in alike}
-            free = [name for name in self.api.names("nodes") if name not in taken | self.dead]
+            free = [node for node in self.api.all("nodes") if key_of(node).name not in taken | self.dead]
             if free:
-                self._put("pods", pod, spec={"nodeName": free[0]})
+                best = max(free, key=lambda node: preference(pod, node))
+                self._put("pods", pod, spec={"nodeName": key_of(best).name})
 
     async def _serve(self) -> None:
         """Let each node's kubelet start what is new, and end what is deleted."""
@@ -155,11 +164,20 @@ class CacheCluster:
             if "deletionTimestamp" in pod["metadata"]:
                 await server.stop()
                 self.api._objects.delete(self.api._resources["pods"], key_of(pod), Deletion(grace_seconds=0))
+            elif key_of(pod) in self.stuck:
+                self._say("pods", pod, {"phase": "Pending", "startTime": LONG_AGO})
             elif not (pod.get("status") or {}).get("podIP"):
                 server.spool = self.spools[node, pod["spec"]["volumes"][1]["hostPath"]["path"]]
                 conditions = [{"type": "Ready", "status": "True"}]
                 status = {"phase": "Running", "podIP": "127.0.0.1", "conditions": conditions}
                 self._say("pods", pod, status)
+
+    def complain(self, partition: int, message: str) -> None:
+        """Let the node of a server say what is in the way of its start."""
+        pod = self.api.get("pods", "default", f"imagenet-runtime-{partition}")
+        about = {"kind": "Pod", "namespace": "default", "name": key_of(pod).name, "uid": uid_of(pod)}
+        told = {"reason": "FailedMount", "type": "Warning", "message": message, "lastTimestamp": LONG_AGO}
+        self.api.put("events", {"metadata": {"name": "said", "namespace": "default"}, "involvedObject": about, **told})
 
     def kill_node(self, name: str) -> None:
         self.dead.add(name)
@@ -185,6 +203,16 @@ def is_of(pod: Manifest, stateful_set: Manifest) -> bool:
 
 def group_of(pod: Manifest) -> tuple[str, dict[str, str]]:
     return pod["metadata"]["namespace"], labels_of(pod)
+
+
+def preference(pod: Manifest, node: Manifest) -> int:
+    """Count what a pod would like of a node, as far as it asks for labels that are there."""
+    terms = (pod["spec"].get("affinity") or {}).get("nodeAffinity", {}).get(PREFERRED, [])
+    return sum(
+        int(term["weight"])
+        for term in terms
+        if all(asked["key"] in labels_of(node) for asked in term["preference"]["matchExpressions"])
+    )
 
 
 def edition(manifest: Manifest) -> tuple[object, ...]:

@@ -50,6 +50,8 @@ class FakeRuntime:
         self.spool = spool
         self.endings = endings
         self.mounted = True
+        # The size of its disk, and what others have there.
+        self.capacity, self.taken = 1000, 0
         self.host, self.port = "127.0.0.1", 0
         self.refused = 0
         self.credentials: list[object] = []
@@ -81,8 +83,10 @@ class FakeRuntime:
 
     @property
     def report(self) -> Report:
-        held = self.spool.cached
-        cache = Cache(used=held, capacity=1000, free=1000 - held, hits=3, misses=1, identity=self.spool.cache)
+        held, size = self.spool.cached, self.capacity
+        cache = Cache(
+            held, 0, hits=3, misses=1, capacity=size, free=size - held - self.taken, identity=self.spool.cache
+        )
         operations = tuple(self.spool.operations.values())
         return Report("juicefs", "0.14.2", self.mounted, "", Data(300, 3), cache, operations)
 
@@ -105,6 +109,7 @@ class FakeRuntime:
                 self.spool.operations[name] = msgspec.structs.replace(
                     found, state=state, message=message, end_time=now(), result=result
                 )
+        self._go_on()
         self.change()
 
     @web.middleware
@@ -130,22 +135,31 @@ class FakeRuntime:
         if known is not None and self.spool.orders[name] != order:
             raise web.HTTPConflict(text="this id has another order")
         if known is None:
-            known = self._begin(name, given.__struct_config__.tag)
+            known = Operation(name, str(given.__struct_config__.tag), order_time=now())
             self.spool.begun.append(name)
             self.spool.orders[name] = order
         elif known.needs_credentials:
             known = msgspec.structs.replace(known, needs_credentials=False)
         self.spool.operations[name] = known
+        self._go_on()
         self.change()
-        return web.json_response(json.loads(msgspec.json.encode(known)), status=202)
+        return web.json_response(json.loads(msgspec.json.encode(self.spool.operations[name])), status=202)
 
-    def _begin(self, name: str, kind: object) -> Operation:
-        state = self.endings.get(str(kind), OperationState.RUNNING)
+    def _go_on(self) -> None:
+        """Begin what is next, one operation at a time."""
+        for name, found in self.spool.operations.items():
+            if found.state is OperationState.QUEUED:
+                self.spool.operations[name] = self._begun(found)
+            if not self.spool.operations[name].state.is_final:
+                return
+
+    def _begun(self, operation: Operation) -> Operation:
+        state = self.endings.get(operation.type, OperationState.RUNNING)
+        if state is OperationState.SUCCEEDED and operation.type in ("warmup", "clear"):
+            self.spool.cached = SHARE if operation.type == "warmup" else 0
+        message = "" if state is not OperationState.FAILED else "no such bucket"
         ended = now() if state.is_final else None
-        if state is OperationState.SUCCEEDED and kind in ("warmup", "clear"):
-            self.spool.cached = SHARE if kind == "warmup" else 0
-        return Operation(name, str(kind), state, message="" if state is not OperationState.FAILED else "no such bucket",
-                         order_time=now(), start_time=now(), end_time=ended)  # fmt: skip
+        return msgspec.structs.replace(operation, state=state, message=message, start_time=now(), end_time=ended)
 
     async def _cancel(self, request: web.Request) -> web.Response:
         name = request.match_info["id"]

@@ -51,7 +51,8 @@ def word(**works: Work) -> Word:
 def work(type_: str, standing: Standing = Standing.SUCCEEDED, *, minutes_ago: int = 1, missing: int = 0) -> Work:
     when = NOON - dt.timedelta(minutes=minutes_ago)
     ended = when if standing.is_over else None
-    return Work(type_, standing, "why it failed", began=when, ended=ended, missing_files=missing)
+    began = None if standing is Standing.QUEUED else when
+    return Work(type_, standing, "why it failed", ordered=when, began=began, ended=ended, missing_files=missing)
 
 
 def node(name: str, **labels: str) -> Manifest:

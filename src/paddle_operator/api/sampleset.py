@@ -82,14 +82,20 @@ class CacheLevel(Record, frozen=True):
 
     medium_type: Annotated[MediumType, doc("What the directories lie on.")]
     path: Annotated[CacheDirectories, doc("The directories on the node, joined by ':'.", minLength=1)]
-    cache_size: Annotated[int | None, doc("How much they may hold, in MiB.", minimum=0)] = None
+    cache_size: Annotated[int | None, doc("How much they may hold together, in MiB.", minimum=0)] = None
 
 
 class Cache(Record, frozen=True):
     """Where nodes keep what they cached."""
 
     levels: Annotated[
-        tuple[CacheLevel, ...], doc("Directories to cache in, the fastest first.", minItems=1, maxItems=16)
+        tuple[CacheLevel, ...],
+        doc(
+            "Directories to cache in. JuiceFS uses all of them alike and gives each the same room: as much as fits into"
+            " the smallest.",
+            minItems=1,
+            maxItems=16,
+        ),
     ] = ()
 
 

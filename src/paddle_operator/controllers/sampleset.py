@@ -38,7 +38,7 @@ ACCESS = (
     Access(SAMPLE_SETS, ("patch",), "status"),
     Access(SAMPLE_SETS, ("update",), "finalizers"),
     *(Access(kind, WATCH) for kind in (PADDLE_JOBS, SAMPLE_JOBS, TF_JOBS, PYTORCH_JOBS)),
-    Access(EVENTS, ("get", "create", "patch")),
+    Access(EVENTS, ("get", "list", "create", "patch")),
     Access(NODES, (*WATCH, "patch")),
     Access(KINDS[Piece.TOKEN], ("get", "create")),
     Access(KINDS[Piece.POD], (*READ, "delete")),

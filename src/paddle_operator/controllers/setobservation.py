@@ -3,11 +3,13 @@
 import contextlib
 import secrets as randomness
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, labels_of, uid_of
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.control.controller import World
+from paddle_operator.controllers.hindrances import Hindrances
 from paddle_operator.controllers.kinds import NODES
 from paddle_operator.controllers.runtimes import Endpoint, Runtimes
 from paddle_operator.controllers.secrets import SECRETS, Secrets, view_of
@@ -72,6 +74,7 @@ class Observer:
         self._secrets = Secrets()
         self.runtimes = Runtimes(self._secrets)
         self._labels: dict[str, Key] = {}
+        self._hindrances = Hindrances()
 
     def sets_of_node(self, node: Manifest) -> Iterable[Key]:
         return tuple(self._labels[name] for name in by_node_label(node) if name in self._labels)
@@ -87,6 +90,7 @@ class Observer:
         token = await observe_token(world, self._secrets, sample_set)
         promised = token or randomness.token_urlsafe(32)
         views = await self._views(world, sample_set, promised)
+        hindrances = await self._hindrances.observe(world, self._servers(world, sample_set))
         stateful_set = own_object(world, sample_set, Piece.STATEFUL_SET, runtime_name(sample_set))
         pods = list(pods_of(world, sample_set, stateful_set, SET))
         self.runtimes.follow(key, endpoints_of(pods, token) if token else {})
@@ -105,11 +109,18 @@ class Observer:
             volume=own_object(world, sample_set, Piece.VOLUME, volume_name(sample_set)),
             claim=own_object(world, sample_set, Piece.CLAIM, sample_set.metadata.name),
             stateful_set=stateful_set,
-            runtimes={found.partition: found for found in runtimes_of(self.runtimes, sample_set, pods)},
+            runtimes={
+                found.partition: replace(found, hindrance=hindrances.get(found.name, ""))
+                for found in runtimes_of(self.runtimes, sample_set, pods)
+            },
             nodes=_nodes(world, key, pods, originals),
             originals=originals,
             users=jobs or mounting,
         )
+
+    def _servers(self, world: World, sample_set: SampleSet) -> Iterator[Runtime]:
+        stateful_set = own_object(world, sample_set, Piece.STATEFUL_SET, runtime_name(sample_set))
+        return runtimes_of(self.runtimes, sample_set, list(pods_of(world, sample_set, stateful_set, SET)))
 
     async def _views(self, world: World, sample_set: SampleSet, token: str) -> dict[Key, SecretView | None]:
         wanted = sorted(secrets_of(sample_set))

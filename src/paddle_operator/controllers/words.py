@@ -40,6 +40,7 @@ def work_of(operation: Operation) -> Work:
         standing=Standing(operation.state.value),
         message=operation.message,
         lacks_keys=operation.needs_credentials,
+        ordered=operation.order_time,
         began=operation.start_time,
         ended=operation.end_time,
         files=operation.progress.files,

@@ -70,7 +70,12 @@ class Clients:
         self.places.log(directory).unlink(missing_ok=True)
 
     def _format(self, volume: Volume) -> None:
-        """Make the volume if it is new, and give it the secret's keys; one that was made in another way is left so."""
+        """Make the volume if it is new, and give it the secret's keys; one that was made in another way is left so.
+
+        A secret that does not say where its data is to be is one of a volume that is there.
+        """
+        if not (volume.juicefs.storage and volume.juicefs.bucket):
+            return
         code = self._formatted(volume, update=True)
         if code != 0 and CANNOT_UPDATE.search(self._last_words(volume)):
             code = self._formatted(volume, update=False)

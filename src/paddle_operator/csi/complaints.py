@@ -46,6 +46,10 @@ CAUSES = (
             f"{META} or {STORE} cannot be reached: see that they run, and that metaurl and bucket are right",
         ),
     ),
+    (
+        re.compile(r"not formatted|load setting"),
+        (Code.INVALID, f"{META} holds no volume: give storage and bucket in the secret, and it is made"),
+    ),
 )
 
 

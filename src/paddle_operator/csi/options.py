@@ -5,7 +5,7 @@ import re
 from paddle_operator.csi.errors import Code, RefusedError
 from paddle_operator.csi.volumes import Volume
 from paddle_operator.engines.juicefs import flags
-from paddle_operator.engines.juicefs.flags import FlagError, Invocation, Version
+from paddle_operator.engines.juicefs.flags import FIRST_STABLE, FlagError, Invocation, Version
 
 NAME = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
@@ -33,9 +33,13 @@ OURS = frozenset({"background", "d"})
 
 
 def formatting(version: Version, volume: Volume, *, update: bool) -> Invocation:
-    """Make a volume that is not there; one that is stays as it is, or with `update` gets the secret's keys."""
+    """Make a volume that is not there; one that is stays as it is, or with `update` gets the secret's keys.
+
+    From 1.0 on, JuiceFS takes keys for a volume that is there on its command line only, where all can read them.
+    """
     invocation = flags.format_volume(version, volume.juicefs)
-    kept = tuple(word for word in invocation.argv if not (update and word == KEEP))
+    updates = update and version < FIRST_STABLE
+    kept = tuple(word for word in invocation.argv if not (updates and word == KEEP))
     return Invocation(kept, invocation.secrets, invocation.defaults)
 
 

@@ -13,8 +13,12 @@ from paddle_operator.engines.juicefs.volume import Volume as JuiceFS
 from paddle_operator.engines.juicefs.volume import VolumeError, read_volume
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-LOGIN = re.compile(r"//[^/]*:[^/]*@")
+LOGIN = re.compile(r"(^|//)[^/]*:[^/]*@")
 OPTIONS = "mountOptions"
+# Kubernetes' own, and what the official driver is told of its pods: there are none of these here.
+NOT_FOR_US = ("csi.storage.k8s.io/", "storage.kubernetes.io/", "juicefs/")
+# Without these the data would be elsewhere, or would be there for all to read.
+NOT_TAKEN = ("token", "encrypt_rsa_key")
 READ_ONLY = "ro"
 READERS = frozenset(AccessMode)
 
@@ -65,11 +69,24 @@ def requested_volume(request: NodePublishVolumeRequest) -> Volume:
     if not request.secrets:
         words = "names no secret in csi.nodePublishSecretRef, or that secret is empty"
         raise RefusedError(Code.INVALID, f"the PersistentVolume of {request.volume_id} {words}")
+    refuse_what_is_not_taken(request)
     written = request.volume_context.get(OPTIONS, "").split(",")
     options = [option.strip() for option in (*written, *mounted(request).mount_flags)]
     volume = Volume(request.volume_id, dict(request.secrets), tuple(option for option in options if option))
     _ = volume.juicefs  # what is wrong with the secret is said before anything is done
     return volume
+
+
+def refuse_what_is_not_taken(request: NodePublishVolumeRequest) -> None:
+    """Refuse what would be left out silently, while a pod sees or writes what was not meant."""
+    for name in sorted(request.volume_context):
+        if name != OPTIONS and not name.startswith(NOT_FOR_US):
+            words = "cannot be had with this driver: remove it; for a part of it, use subPath in the pod's volumeMounts"
+            raise RefusedError(Code.INVALID, f"volumeAttributes.{name} of volume {request.volume_id} {words}")
+    for name in NOT_TAKEN:
+        if request.secrets.get(name, "").strip():
+            words = "cannot be had with this driver: use the official one"
+            raise RefusedError(Code.INVALID, f"{name} in the secret of volume {request.volume_id} {words}")
 
 
 def mounted(request: NodePublishVolumeRequest) -> MountVolume:

@@ -13,24 +13,27 @@ PATIENCE = timedelta(seconds=60)
 
 @dataclass(frozen=True)
 class Farewell:
-    """Whether a server may go already, and the order that it gets until then."""
+    """Whether a server may go already, and the orders that it gets until then."""
 
     may_go: bool
-    errand: Errand | None = None
+    errands: tuple[Errand, ...] = ()
 
 
 def farewell(snapshot: Snapshot, runtime: Runtime, until: datetime | None = None) -> Farewell:
     """Let a server go when its cache is empty, or when it cannot be asked; `until` is when patience ends at the latest.
 
+    What it works on is of no use any more, and would have the order to empty its cache wait.
     The spec's generation is part of the id: a cache that was filled anew is emptied anew.
     """
     if not (runtime.ready and snapshot.has_token) or (until is not None and until <= snapshot.now):
         return Farewell(may_go=True)
     if runtime.word is None or not runtime.word.mounted:
         return Farewell(may_go=bool(runtime.trouble) or runtime.word is not None)
-    metadata = snapshot.sample_set.metadata
+    metadata, works = snapshot.sample_set.metadata, runtime.word.works
     name = f"clear-{digest(metadata.uid, metadata.generation)[:12]}-{runtime.partition}"
-    work = runtime.word.works.get(name)
-    if work is not None and (work.standing.is_over or (work.began or snapshot.now) + PATIENCE <= snapshot.now):
+    work = works.get(name)
+    if work is not None and (work.standing.is_over or (work.ordered or snapshot.now) + PATIENCE <= snapshot.now):
         return Farewell(may_go=True)
-    return Farewell(may_go=False, errand=Errand(runtime.name, name, {"type": "clear"}))
+    others = [id_ for id_, found in works.items() if id_ != name and not found.standing.is_over]
+    cancelled = (Errand(runtime.name, id_, {}) for id_ in others)
+    return Farewell(may_go=False, errands=(*cancelled, Errand(runtime.name, name, {"type": "clear"})))

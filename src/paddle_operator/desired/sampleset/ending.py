@@ -28,7 +28,7 @@ def end(snapshot: Snapshot) -> Decision:
     until = _unused_since(snapshot) + LONGEST_FAREWELL
     farewells = [farewell(snapshot, found, until) for found in snapshot.runtimes.values()]
     if not all(found.may_go for found in farewells):
-        errands = tuple(found.errand for found in farewells if found.errand is not None)
+        errands = tuple(errand for found in farewells for errand in found.errands)
         status = _status(snapshot, "the caches are emptied")
         return Decision(status, labels=labels, errands=errands, look_again=PAUSE_SECONDS)
     parts = (

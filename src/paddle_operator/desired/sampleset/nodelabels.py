@@ -2,16 +2,23 @@
 
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Manifest, labels_of
-from paddle_operator.desired.sampleset.naming import key_of_set
+from paddle_operator.desired.sampleset.naming import key_of_set, pod_name
 from paddle_operator.desired.sampleset.snapshot import Snapshot
 
 Change = tuple[str, dict[str, str | None]]
 
 
 def label_changes(snapshot: Snapshot) -> tuple[Change, ...]:
-    """Give the labels to set, and those to remove, on nodes that are there."""
-    servers = {found.node: found.name for found in snapshot.wanted if found.node and not found.pod.stopping}
-    changes = ((name, _change(snapshot, node, servers.get(name))) for name, node in sorted(snapshot.nodes.items()))
+    """Give the labels to set, and those to remove, on nodes that are there.
+
+    The node of a server that has none now keeps its label: a cache is there, and the next pod is to find it.
+    """
+    servers = {found.node: found.name for found in snapshot.wanted if found.node}
+    names_of_all = {pod_name(snapshot.sample_set, number) for number in range(snapshot.partitions)}
+    away = names_of_all - set(servers.values())
+    left = {name: label for name, node in snapshot.nodes.items() if (label := _own_label(snapshot, node)) in away}
+    wanted = left | servers
+    changes = ((name, _change(snapshot, node, wanted.get(name))) for name, node in sorted(snapshot.nodes.items()))
     return tuple((name, change) for name, change in changes if change)
 
 
@@ -28,7 +35,7 @@ def _change(snapshot: Snapshot, node: Manifest, wanted: str | None) -> dict[str,
     on this node, and keeps it: jobs go by the first.
     """
     present = labels_of(node)
-    own, shared = names.sampleset_node_label(*key_of_set(snapshot.sample_set)), _shared(snapshot)
+    own, shared = _own(snapshot), names.sampleset_label(snapshot.sample_set.metadata.name)
     change: dict[str, str | None] = {} if present.get(own) == wanted else {own: wanted}
     is_ours = present.get(shared) in (None, present.get(own)) or bool(snapshot.originals)
     if is_ours and present.get(shared) != wanted:
@@ -36,5 +43,9 @@ def _change(snapshot: Snapshot, node: Manifest, wanted: str | None) -> dict[str,
     return change
 
 
-def _shared(snapshot: Snapshot) -> str:
-    return names.sampleset_label(snapshot.sample_set.metadata.name)
+def _own(snapshot: Snapshot) -> str:
+    return names.sampleset_node_label(*key_of_set(snapshot.sample_set))
+
+
+def _own_label(snapshot: Snapshot, node: Manifest) -> str:
+    return labels_of(node).get(_own(snapshot), "")

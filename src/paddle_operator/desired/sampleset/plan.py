@@ -76,6 +76,8 @@ def _with_servers(view: View, decision: Decision) -> Decision:
     )
     # Without its keys no source can be copied; who adds them is noticed.
     tries = (*(() if view.lack else view.sync.tries), *view.warming.tries.values())
-    errands = (*(found.errand for found in tries), *(found.errand for found in farewells.values()))
-    decision = replace(decision, apply=wanted, errands=tuple(found for found in errands if found is not None))
-    return decision.looked_at_again(snapshot.now, *(found.due for found in tries))
+    orders = (found.errand for found in tries if found.errand is not None)
+    last_orders = (errand for found in farewells.values() for errand in found.errands)
+    decision = replace(decision, apply=wanted, errands=(*orders, *last_orders))
+    asked = (found.asked_again(snapshot.now) for found in snapshot.wanted)
+    return decision.looked_at_again(snapshot.now, *(found.due for found in tries), *asked)

@@ -2,11 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
+
+import msgspec
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.desired.training.observedpod import ObservedPod, observed_pod, why_not_running
+
+# A pod that its node has had for so long has more than an image to wait for; how often it is asked for what.
+STUCK_AFTER = timedelta(seconds=15)
+STUCK_PAUSE = 30.0
 
 
 class Standing(StrEnum):
@@ -34,6 +40,7 @@ class Work:
     standing: Standing
     message: str = ""
     lacks_keys: bool = False
+    ordered: datetime | None = None
     began: datetime | None = None
     ended: datetime | None = None
     files: int = 0
@@ -68,13 +75,17 @@ class Word:
 
 @dataclass(frozen=True)
 class Runtime:
-    """A server. `word`: nothing if it has not been heard yet; `trouble`: why, or why no longer, as far as is known."""
+    """A server. `word`: nothing if it has not been heard yet; `trouble`: why, or why no longer, as far as is known.
+
+    `hindrance` is what its node says of why it cannot be started.
+    """
 
     partition: int
     pod: ObservedPod
     ready: bool
     word: Word | None = None
     trouble: str = ""
+    hindrance: str = ""
 
     @property
     def name(self) -> str:
@@ -96,7 +107,21 @@ class Runtime:
 
     @property
     def why_not(self) -> str:
-        return why_not_running(self.pod)
+        return why_not_running(self.pod) or self.hindrance
+
+    @property
+    def starts_since(self) -> datetime | None:
+        """Give the time since which its node starts it, as long as its pod does not say what is in the way."""
+        status = self.pod.manifest.get("status") or {}
+        began = status.get("startTime") if status.get("phase") == "Pending" and not why_not_running(self.pod) else None
+        return None if began is None else msgspec.convert(began, datetime)
+
+    def asked_again(self, now: datetime) -> datetime | None:
+        """Give the time at which its node is asked for what is in the way."""
+        if self.starts_since is None:
+            return None
+        first = self.starts_since + STUCK_AFTER
+        return first if first > now else now + timedelta(seconds=STUCK_PAUSE)
 
 
 def runtime(pod: Manifest, partition: int, word: Word | None = None, trouble: str = "") -> Runtime:

@@ -5,7 +5,14 @@ import base64
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.sampleset import SampleSet
-from paddle_operator.desired.sampleset.naming import labels, metadata, runtime_name, selector, service_name
+from paddle_operator.desired.sampleset.naming import (
+    key_of_set,
+    labels,
+    metadata,
+    runtime_name,
+    selector,
+    service_name,
+)
 from paddle_operator.desired.sampleset.snapshot import Snapshot
 from paddle_operator.desired.sampleset.sources import mounts as mounts_of_sources
 from paddle_operator.desired.sampleset.sources import volume_secret
@@ -29,6 +36,7 @@ SECURITY = {
 # A node that does not answer gives its partition to another one after so long.
 AWAY_SECONDS = 60
 AWAY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def token_secret(snapshot: Snapshot) -> Manifest:
@@ -168,14 +176,16 @@ def probe(path: str, seconds: int) -> Manifest:
 
 
 def affinity(sample_set: SampleSet) -> Manifest:
-    """Keep to the nodes that the user names, and put no two servers of the set on one."""
+    """Keep to the nodes that the user names, put no two servers of the set on one, and go back to where a cache is."""
     apart = {
         "labelSelector": {"matchLabels": selector(sample_set)},
         "topologyKey": "kubernetes.io/hostname",
     }
-    nodes = sample_set.spec.node_affinity
+    label = names.sampleset_node_label(*key_of_set(sample_set))
+    near = {"weight": 100, "preference": {"matchExpressions": [{"key": label, "operator": "Exists"}]}}
+    given = sample_set.spec.node_affinity or {}
     return {
-        **({"nodeAffinity": nodes} if nodes else {}),
+        "nodeAffinity": {**given, PREFERRED: [*(given.get(PREFERRED) or []), near]},
         "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]},
     }
 

@@ -65,8 +65,8 @@ def _stands(tries: tuple[Try, ...]) -> Sync:
     if all(found.succeeded for found in tries):
         number = "the source was" if len(tries) == 1 else f"all {len(tries)} sources were"
         return Sync(_told(names.REASON_SYNC_JOB_SUCCEEDED, f"{number} copied", holds=True), tries=tries)
-    if failed := [found.work for found in tries if found.failed and found.errand is None and found.work is not None]:
-        message = failed[0].message or "the copy failed"
+    if stuck := [found for found in tries if found.is_stuck]:
+        message = stuck[0].complaint or "the copy failed"
         return Sync(_told(names.REASON_SYNC_JOB_FAILED, message), SampleSetPhase.SYNC_FAILED, tries)
     if any(found.work is not None for found in tries):
         return Sync(_told(names.REASON_SYNCING, _progress(tries)), SampleSetPhase.SYNCING, tries)

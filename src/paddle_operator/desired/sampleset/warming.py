@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from paddle_operator.api import names
-from paddle_operator.api.conditions import condition
+from paddle_operator.api.conditions import condition, find
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Condition
 from paddle_operator.api.sampleset import NodeStatus
 from paddle_operator.desired.sampleset.errands import Try, tried
 from paddle_operator.desired.sampleset.naming import digest
-from paddle_operator.desired.sampleset.runtimes import Runtime, Word
+from paddle_operator.desired.sampleset.runtimes import Runtime, Standing, Word
 from paddle_operator.desired.sampleset.snapshot import Snapshot
 
 # A cache without room for its share, or an object that the store lost, does not get better by reading all again.
@@ -64,7 +64,8 @@ def warming_of(snapshot: Snapshot, *, synced: bool) -> Warming:
     missing = remembered | ended
     left = {number: found for number, found in tries.items() if number not in ended}
     warm = frozenset(missing)
-    return Warming(warm, missing, left, _condition(snapshot, missing, left, synced=synced))
+    told = _emptied(snapshot, warm) or _condition(snapshot, missing, left, synced=synced)
+    return Warming(warm, missing, left, told)
 
 
 def _is_settled(found: Try) -> bool:
@@ -92,6 +93,29 @@ def _last_clear(word: Word) -> datetime | None:
     return max((work.ended for work in word.works.values() if work.type == "clear" and work.ended), default=None)
 
 
+def _emptied(snapshot: Snapshot, warm: frozenset[int]) -> Condition | None:
+    """Say which caches were emptied by order after their share was in them; until all were heard, what was said last.
+
+    They are not filled again: somebody wanted them empty.
+    """
+    if len(warm) < snapshot.partitions:
+        return None
+    said = find(snapshot.before.conditions, names.CONDITION_WARM)
+    if said is not None and said.reason == names.REASON_EMPTIED and any(one.word is None for one in snapshot.wanted):
+        return said
+    empty = [str(found.partition) for found in snapshot.wanted if found.word is not None and _is_empty(found.word)]
+    which = f"{', '.join(empty[:MOST_TOLD])}{' …' if len(empty) > MOST_TOLD else ''}"
+    return _not(names.REASON_EMPTIED, f"emptied by order since the warm-up: partition {which}") if empty else None
+
+
+def _is_empty(word: Word) -> bool:
+    filled = [
+        work.ended for work in word.works.values() if work.type == "warmup" and work.standing is Standing.SUCCEEDED
+    ]
+    cleared = _last_clear(word)
+    return cleared is not None and all(ended is not None and ended < cleared for ended in filled)
+
+
 def order(partition: int, partitions: int) -> Manifest:
     return {"type": "warmup", "share": {"partition": partition, "partitions": partitions}}
 
@@ -104,10 +128,10 @@ def _condition(snapshot: Snapshot, missing: Mapping[int, int], tries: Mapping[in
             return condition(names.CONDITION_WARM, names.REASON_WARM, message, holds=True)
         why = f"{'; '.join(lacking[:MOST_TOLD])}: its cache has no room, or objects are missing in the store"
         return _not(names.REASON_PARTLY_WARM, f"{message}; {why}")
-    failed = [(number, found) for number, found in sorted(tries.items()) if found.failed and found.errand is None]
-    if failed:
-        number, found = failed[0]
-        why = (found.work.message if found.work else "") or "the warm-up failed"
+    stuck = [(number, found) for number, found in sorted(tries.items()) if found.is_stuck]
+    if stuck:
+        number, found = stuck[0]
+        why = found.complaint or "the warm-up failed"
         return _not(names.REASON_WARMUP_FAILED, f"{message}; partition {number}: {why}")
     reason = names.REASON_WARMING if synced else names.REASON_SYNC_WAITING
     return _not(reason, message)

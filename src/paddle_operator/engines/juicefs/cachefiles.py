@@ -107,12 +107,15 @@ def leaves(chunks: Path) -> Iterator[str]:
 
 
 def remove_blocks(tree: Path, is_cancelled: Callable[[], bool]) -> Iterator[Holding]:
-    """Empty a tree of blocks, leaf by leaf, and tell what went."""
+    """Empty a tree of blocks, leaf by leaf, and tell what went; the client makes directories anew that it needs."""
     for leaf in list(leaves(tree / "chunks")):
         if is_cancelled():
             return
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             yield emptied(leaf)
+        for directory in (Path(leaf), Path(leaf).parent):
+            with contextlib.suppress(OSError):  # it is not empty, or gone
+                directory.rmdir()
 
 
 def emptied(leaf: str) -> Holding:

@@ -106,8 +106,13 @@ def is_safe(directories: str) -> bool:
 
 def own_directories(sample_set: SampleSet) -> tuple[str, ...]:
     """Give a directory of this set's own in each of those: whatever was named, emptying a cache harms nothing else."""
-    given = [path.rstrip("/") for joined in given_directories(sample_set) for path in joined.split(":")] or [MEMORY]
-    return tuple(f"{path}/{volume_name(sample_set)}" for path in dict.fromkeys(given))
+    return tuple(f"{path}/{volume_name(sample_set)}" for path in directories(*given_directories(sample_set)))
+
+
+def directories(*joined: str) -> tuple[str, ...]:
+    """Give each directory of such lists once, and the nodes' memory for none."""
+    given = [path.rstrip("/") for paths in joined for path in paths.split(":")] or [MEMORY]
+    return tuple(dict.fromkeys(given))
 
 
 def mount_fields(sample_set: SampleSet) -> dict[str, str | int | bool]:
@@ -119,20 +124,26 @@ def mount_fields(sample_set: SampleSet) -> dict[str, str | int | bool]:
 
 def mount_options(sample_set: SampleSet) -> str:
     """Give the options as the driver takes them: sorted, so that the same set has the same ones every time."""
-    levels = sample_set.spec.cache.levels if sample_set.spec.cache else ()
-    size = sum(level.cache_size or 0 for level in levels)
     fields = {"cache-size": UNLIMITED_MIB, "free-space-ratio": _free(sample_set), **mount_fields(sample_set)}
     fields["cache-dir"] = ":".join(JuiceFS().cache_directories(sample_set))
-    if size:
+    if size := _size(sample_set):
         fields["cache-size"] = size
     flags = {FLAGS.get(name, name): value for name, value in fields.items()}
     return ",".join(_option(name, value) for name, value in sorted(flags.items()) if value is not False)
 
 
+def _size(sample_set: SampleSet) -> int:
+    """Give the size of all levels together with which none outgrows its own: JuiceFS gives each directory the same."""
+    levels = sample_set.spec.cache.levels if sample_set.spec.cache else ()
+    shares = [level.cache_size // len(directories(level.path)) for level in levels if level.cache_size]
+    return max(min(shares), 1) * len(own_directories(sample_set)) if shares else 0
+
+
 def _free(sample_set: SampleSet) -> str:
     levels = sample_set.spec.cache.levels if sample_set.spec.cache else ()
-    in_memory = any(level.medium_type is MediumType.MEM for level in levels) or not given_directories(sample_set)
-    return FREE_MEMORY if in_memory else FREE_DISK
+    places = (f"{path}/" for path in directories(*given_directories(sample_set)))
+    in_memory = any(level.medium_type is MediumType.MEM for level in levels)
+    return FREE_MEMORY if in_memory or any(path.startswith(f"{MEMORY}/") for path in places) else FREE_DISK
 
 
 def _option(name: str, value: str | int | bool) -> str:  # noqa: FBT001  # an option's value

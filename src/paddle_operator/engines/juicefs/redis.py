@@ -8,6 +8,8 @@ from urllib.parse import unquote, urlsplit
 
 import hiredis
 
+from paddle_operator.engines.juicefs.volume import with_scheme
+
 USUAL_PORT = 6379
 REACHED_WITHIN, ANSWERED_WITHIN = 3.0, 30.0
 AT_ONCE = 256 << 10
@@ -31,9 +33,9 @@ class Address:
 
 
 def parse_address(url: str) -> Address | None:
-    """Read redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]; None for all else, such as clusters and other engines."""
+    """Read [redis://][USER:PASSWORD@]HOST[:PORT][/DATABASE]; None for all else, such as clusters and other engines."""
     with contextlib.suppress(ValueError):
-        parts = urlsplit(url)
+        parts = urlsplit(with_scheme(url))
         database = parts.path.strip("/") or "0"
         if parts.scheme == "redis" and parts.hostname and "," not in parts.netloc and not parts.query:
             login = unquote(parts.username or ""), unquote(parts.password or "")

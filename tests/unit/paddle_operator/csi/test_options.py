@@ -49,12 +49,19 @@ def test_an_option_without_its_value_is_refused_with_its_name() -> None:
         mounting(OLD, volume("cache-dir"), "/stage")
 
 
-def test_no_secret_is_among_the_arguments() -> None:
-    for invocation in (formatting(OLD, volume(), update=True), mounting(OLD, volume(), "/stage")):
+@pytest.mark.parametrize("metaurl", [SECRET["metaurl"], ":hidden-one@10.0.0.1:6379/0", "mysql://u:hidden-one@(h)/db"])
+def test_no_secret_is_among_the_arguments(metaurl: str) -> None:
+    known = Volume("ns-imagenet", {**SECRET, "metaurl": metaurl})
+    for invocation in (formatting(OLD, known, update=True), mounting(OLD, known, "/stage")):
         assert "hidden" not in " ".join(invocation.argv)
-    assert set(formatting(OLD, volume(), update=True).secrets.values()) == {"hidden-one", "hidden-two", "hidden-three"}
+    assert set(formatting(OLD, known, update=True).secrets.values()) == {"hidden-one", "hidden-two", "hidden-three"}
+    assert "hidden-one" in known.hidden()
 
 
 def test_a_volume_that_is_there_gets_new_keys_or_is_left_as_it_is() -> None:
     assert "--no-update" not in formatting(OLD, volume(), update=True).argv
     assert "--no-update" in formatting(OLD, volume(), update=False).argv
+
+
+def test_a_volume_that_is_there_stays_as_it_is_where_juicefs_would_change_all_of_it_but_its_keys() -> None:
+    assert "--no-update" in formatting(NEW, volume(), update=True).argv

@@ -39,6 +39,11 @@ def test_options_come_from_the_attributes_and_from_the_volumes_own_mount_options
     assert volume.name == "imagenet"
 
 
+def test_attributes_of_kubernetes_and_of_the_official_drivers_pods_do_not_matter() -> None:
+    others = {"csi.storage.k8s.io/ephemeral": "false", "juicefs/mount-cpu-limit": "5"}
+    assert requested_volume(request(volume_context=others)).options == ()
+
+
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
@@ -49,6 +54,10 @@ def test_options_come_from_the_attributes_and_from_the_volumes_own_mount_options
         pytest.param(
             {"secrets": {**SECRET, "bucket": "redis://u:hidden-p@h/1"}}, "access-key", id="a login in the bucket"
         ),
+        pytest.param({"secrets": {**SECRET, "bucket": "u:hidden-p@h/1"}}, "access-key", id="a login without a scheme"),
+        pytest.param({"volume_context": {"subPath": "a"}}, "volumeAttributes.subPath", id="a part, by an attribute"),
+        pytest.param({"secrets": {**SECRET, "token": "hidden-t"}}, "token in the secret", id="JuiceFS' cloud service"),
+        pytest.param({"secrets": {**SECRET, "encrypt_rsa_key": "hidden-k"}}, "encrypt_rsa_key", id="encryption"),
         pytest.param({"volume_capability": VolumeCapability()}, "volumeMode: Filesystem", id="a volume of blocks"),
         pytest.param({"volume_capability": None}, "volumeMode: Filesystem", id="no capability"),
     ],

@@ -1,9 +1,12 @@
 """The labels of nodes: a set's own, and the one that the original operator knew."""
 
+from dataclasses import replace
+
 import pytest
 
 from paddle_operator.api.names import sampleset_node_label
 from paddle_operator.desired.sampleset.nodelabels import label_changes, labels_left
+from paddle_operator.desired.sampleset.runtimes import Runtime
 from support.samplesnapshots import decoded, node, seen, server
 
 OWN = sampleset_node_label("default", "imagenet")
@@ -51,13 +54,25 @@ def test_a_node_without_a_server_loses_its_label() -> None:
     assert label_changes(seen(None, server(), nodes=nodes)) == (("gone", {OWN: None, SHARED: None}),)
 
 
-def test_a_server_that_is_not_ready_keeps_its_label_and_one_that_is_deleted_or_given_up_does_not() -> None:
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param([server(ready=False)], id="is not ready"),
+        pytest.param([server(deleted="2026-01-01T12:00:00Z")], id="stops"),
+        pytest.param([], id="has no pod"),
+        pytest.param([replace(server(), pod=replace(server().pod, node=""))], id="has a pod without a node"),
+    ],
+)
+def test_a_server_that_may_come_back_keeps_its_label(found: list[Runtime]) -> None:
     here = {"node-0": node("node-0", **{OWN: MINE, SHARED: MINE})}
-    assert label_changes(seen(None, server(ready=False), nodes=here)) == ()
-    removed = (("node-0", {OWN: None, SHARED: None}),)
-    assert label_changes(seen(None, server(deleted="2026-01-01T12:00:00Z"), nodes=here)) == removed
-    surplus = seen(decoded(partitions=1), server(1, "node-0"), nodes=here)
-    assert label_changes(surplus) == removed
+    assert label_changes(seen(None, *found, nodes=here)) == ()
+
+
+def test_a_server_that_is_given_up_loses_its_label() -> None:
+    for name, found in ((MINE, server(1, "node-0")), ("imagenet-runtime-1", server(1, "node-0"))):
+        here = {"node-0": node("node-0", **{OWN: name, SHARED: name}), "node-1": node("node-1")}
+        snapshot = seen(decoded(partitions=1), server(0, "node-1"), found, nodes=here)
+        assert label_changes(snapshot)[0] == ("node-0", {OWN: None, SHARED: None})
 
 
 def test_a_node_that_is_gone_is_not_labelled() -> None:

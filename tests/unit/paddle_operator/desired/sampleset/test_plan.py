@@ -12,7 +12,7 @@ from paddle_operator.api.names import sampleset_node_label
 from paddle_operator.api.sampleset import SampleSetStatus
 from paddle_operator.desired.sampleset.decision import Decision, Piece
 from paddle_operator.desired.sampleset.plan import plan
-from paddle_operator.desired.sampleset.runtimes import Runtime, Standing, Word
+from paddle_operator.desired.sampleset.runtimes import Runtime, Standing, Word, runtime
 from paddle_operator.desired.sampleset.snapshot import Snapshot
 from support.samplesets import SOURCE
 from support.samplesnapshots import FINALIZER, NOON, SECRET, WHOLE, after, decoded, node, seen, server, word, work
@@ -284,6 +284,17 @@ def test_when_to_try_again_is_when_to_look_again() -> None:
     assert plan(seen()).look_again == 60.0
 
 
+@pytest.mark.parametrize(("seconds_ago", "again"), [(5, 10.0), (15, 30.0), (500, 30.0)])
+def test_a_server_that_does_not_start_is_looked_at_again_and_told_with_what_its_node_says(
+    seconds_ago: int, again: float
+) -> None:
+    began = (NOON - dt.timedelta(seconds=seconds_ago)).isoformat().replace("+00:00", "Z")
+    pod = {**server().pod.manifest, "status": {"phase": "Pending", "startTime": began}}
+    decision = plan(seen(None, replace(runtime(pod, 0), hindrance="the password is wrong")))
+    assert decision.look_again == again
+    assert why(decision).endswith("0 of 1 runtime servers are ready; imagenet-runtime-0: the password is wrong")
+
+
 def test_a_claim_that_was_deleted_is_let_go_when_no_job_needs_it() -> None:
     snapshot = seen()
     assert snapshot.claim is not None
@@ -390,6 +401,24 @@ def test_fewer_partitions_wait_until_the_caches_given_up_are_empty() -> None:
     assert replicas(plan(seen(of, server(0, word=word()), server(1, ready=False)))) == 1
 
 
+def test_what_runs_on_a_server_that_is_given_up_is_cancelled_so_that_its_cache_is_emptied() -> None:
+    busy = word(sync_1=work("sync", Standing.RUNNING), warmup_1=work("warmup", Standing.QUEUED), rmr_1=work("rmr"))
+    fewer = plan(seen(decoded(noSync=True, source=None), server(0, word=word()), server(1, word=busy)))
+    for decision, name in ((plan(ending(server(word=busy))), "0"), (fewer, "1")):
+        given = [(one.id, one.order) for one in decision.errands if one.pod == f"imagenet-runtime-{name}"]
+        assert given[:2] == [("sync-1", {}), ("warmup-1", {})]
+        assert [order for _, order in given[2:] if order["type"] != "warmup"] == [{"type": "clear"}]
+
+
+def test_a_server_that_is_given_up_and_does_not_begin_to_empty_its_cache_goes_all_the_same() -> None:
+    of = decoded(noSync=True, source=None)
+    first = plan(seen(of, server(0, word=word()), server(1, word=word())))
+    (clear,) = [errand.id for errand in first.errands if errand.order["type"] == "clear"]
+    for minutes, left in ((0, 2), (2, 1)):
+        waits = word(**{clear: work("clear", Standing.QUEUED, minutes_ago=minutes)})
+        assert replicas(plan(seen(of, server(0, word=word()), server(1, word=waits)))) == left
+
+
 @pytest.mark.parametrize("sick", [server(0), server(0, ready=False), server(0, word=Word(mounted=False))])
 def test_a_sick_server_keeps_no_other_from_coming(sick: Runtime) -> None:
     """The original asked all servers for figures before it changed their number."""
@@ -407,3 +436,26 @@ def test_a_cache_that_was_emptied_since_is_warmed_up_anew() -> None:
     works = {errand.id: work("warmup", minutes_ago=5), "clear-1": work("clear", minutes_ago=1)}
     (again,) = plan(seen(of, server(word=word(**works)))).errands
     assert (again.order, again.id) == (errand.order, f"{errand.id[:-1]}1")
+
+
+def test_a_warm_cache_that_was_emptied_by_order_is_told_as_such_until_it_is_warmed_up_by_another() -> None:
+    ready = warm(2)
+    works = dict(ready.runtimes[1].word.works) if ready.runtimes[1].word else {}
+
+    def told(snapshot: Snapshot, *minutes_ago: tuple[str, int]) -> Snapshot:
+        more = {f"job-{number}": work(kind, minutes_ago=ago) for number, (kind, ago) in enumerate(minutes_ago)}
+        return after(snapshot, runtimes={**ready.runtimes, 1: server(1, word=word(**works, **more))})
+
+    emptied = told(ready, ("clear", 0))
+    assert (emptied.before.phase, warmth(emptied)) == (
+        "Ready",
+        "Emptied: emptied by order since the warm-up: partition 1",
+    )
+    assert plan(emptied).errands == ()
+    unheard = after(emptied, runtimes={0: server(0), 1: server(1)})
+    assert warmth(unheard) == warmth(emptied)
+    assert warmth(told(emptied, ("clear", 0), ("warmup", -1))) == "WarmedUp: 2 of 2 partitions are warmed up"
+
+
+def warmth(snapshot: Snapshot) -> str:
+    return why(plan(snapshot), "Warm")

@@ -3,6 +3,7 @@
 import pytest
 
 from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.names import sampleset_node_label
 from paddle_operator.cli.runtime import runtime_server
 from paddle_operator.desired.sampleset import servers
 from paddle_operator.desired.sampleset.naming import volume_name
@@ -39,6 +40,10 @@ def metadata(name: str) -> Manifest:
     }
 
 
+CACHED = {"key": sampleset_node_label("default", "imagenet"), "operator": "Exists"}
+NEAR = {"weight": 100, "preference": {"matchExpressions": [CACHED]}}
+
+
 def away(key: str) -> Manifest:
     return {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}
 
@@ -65,7 +70,10 @@ def test_the_stateful_set_has_a_server_for_each_partition_and_no_two_on_a_node()
                     "automountServiceAccountToken": False,
                     "enableServiceLinks": False,
                     "terminationGracePeriodSeconds": 30,
-                    "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}},
+                    "affinity": {
+                        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [NEAR]},
+                        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]},
+                    },
                     "tolerations": [away("not-ready"), away("unreachable")],
                     "containers": [container()],
                     "volumes": [
@@ -152,10 +160,12 @@ def test_the_server_has_no_power_over_its_node() -> None:
 
 def test_nodes_and_tolerations_that_the_user_names_are_kept() -> None:
     term = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
-    nodes = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    preferred = "preferredDuringSchedulingIgnoredDuringExecution"
+    near = {"weight": 1, "preference": term}
+    nodes = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}, preferred: [near]}
     mine = {"key": "node.kubernetes.io/unreachable", "operator": "Exists"}
     spec = servers.pod_spec(seen(decoded(nodeAffinity=nodes, tolerations=[mine])))
-    assert spec["affinity"]["nodeAffinity"] == nodes
+    assert spec["affinity"]["nodeAffinity"] == {**nodes, preferred: [near, NEAR]}
     assert spec["tolerations"] == [mine, away("not-ready")]
     assert servers.tolerations(decoded(tolerations=[{"operator": "Exists"}])) == [{"operator": "Exists"}]
 

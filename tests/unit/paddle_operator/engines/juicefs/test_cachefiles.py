@@ -81,6 +81,17 @@ def test_removal_takes_blocks_and_follows_no_link(tmp_path: Path) -> None:
     assert staged.exists()
 
 
+def test_removal_leaves_no_empty_directories_of_blocks(tmp_path: Path) -> None:
+    path = block(tmp_path, UUID, "1_0_5")
+    kept = path.parents[1] / "1" / "not-a-file"
+    kept.mkdir(parents=True)
+    block(tmp_path / "other", UUID, "1_0_5")
+    for cache in (tmp_path, tmp_path / "other"):
+        assert list(cachefiles.remove_blocks(cache / UUID / "raw", lambda: False)) != []
+    assert (path.parent.exists(), kept.exists()) == (False, True)
+    assert list((tmp_path / "other" / UUID / "raw/chunks").iterdir()) == []
+
+
 def test_removal_stops_when_it_is_cancelled(tmp_path: Path) -> None:
     path = block(tmp_path, UUID, "1_0_5")
     assert list(cachefiles.remove_blocks(tmp_path / UUID / "raw", lambda: True)) == []

@@ -15,6 +15,8 @@ ADDRESSES = {
     "redis://127.0.0.1": Address("127.0.0.1", 6379, 0),
     "redis://:p%40ss@redis.default:6380/3": Address("redis.default", 6380, 3, "", "p@ss"),
     "redis://me:hush@redis/1": Address("redis", 6379, 1, "me", "hush"),
+    ":hush@redis:6380/1": Address("redis", 6380, 1, "", "hush"),
+    "redis:6380": Address("redis", 6380, 0),
     "rediss://redis/1": None,
     "redis://a,b:26379/1": None,
     "redis://redis/1?read-timeout=3": None,

@@ -89,9 +89,23 @@ MOUNTS: dict[str, tuple[str, str]] = {
     "a disk without a size: a fifth of it stays free": (
         options(level("/data")), f"{at('/data')},cache-size=1073741824,free-space-ratio=0.2",
     ),
-    "sizes of all levels are summed up": (
+    "no level outgrows its size: each directory has as much as the smallest": (
         options(level("/ssd", 10), level("/hdd", 20, "HDD")),
-        f"{at('/ssd', '/hdd')},cache-size=30,free-space-ratio=0.2",
+        f"{at('/ssd', '/hdd')},cache-size=20,free-space-ratio=0.2",
+    ),
+    "a level's directories share its size": (
+        options(level("/ssd0:/ssd1", 10), level("/hdd", 20, "HDD")),
+        f"{at('/ssd0', '/ssd1', '/hdd')},cache-size=15,free-space-ratio=0.2",
+    ),
+    "a level without a size has as much as the others": (
+        options(level("/ssd", 10), level("/hdd", None, "HDD")),
+        f"{at('/ssd', '/hdd')},cache-size=20,free-space-ratio=0.2",
+    ),
+    "a directory in memory as an option": (
+        options(**{"cache-dir": "/dev/shm/c"}), at("/dev/shm/c") + UNLIMITED_MEMORY,
+    ),
+    "a directory that is only called alike": (
+        options(**{"cache-dir": "/dev/shmem"}), f"{at('/dev/shmem')},cache-size=1073741824,free-space-ratio=0.2",
     ),
     "three directories in two levels, one in memory": (
         options(level("/dev/shm/imagenet-0:/dev/shm/imagenet-1", None, "MEM"), level("/data/imagenet")),

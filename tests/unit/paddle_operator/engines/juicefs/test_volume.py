@@ -11,7 +11,12 @@ def test_the_line_ends_of_the_documents_are_trimmed() -> None:
     assert read_volume({name: f"{value}\n" for name, value in SECRET.items()}) == read_volume(SECRET)
 
 
-@pytest.mark.parametrize("name", SECRET)
+def test_a_volume_that_is_there_needs_no_more_than_its_name_and_its_address() -> None:
+    known = read_volume({name: SECRET[name] for name in ("name", "metaurl")})
+    assert (known.name, known.storage, known.bucket) == ("imagenet", "", "")
+
+
+@pytest.mark.parametrize("name", ["name", "metaurl"])
 def test_what_is_missing_is_named(name: str) -> None:
     with pytest.raises(VolumeError, match=f"no {name}"):
         read_volume({**SECRET, name: " \n"})
@@ -22,9 +27,10 @@ def test_what_is_missing_is_named(name: str) -> None:
     [
         {"name": "-x"}, {"name": "Up"}, {"name": "a/b"}, {"name": "a" * 64}, {"metaurl": "--help"},
         {"bucket": "a\nb"}, {"storage": "-x"}, {"secret-key": "PLANTED\0"},
+        {"metaurl": "postgres://me@host/db?sslmode=disable&password=PLANTED"},
     ],
 )  # fmt: skip
-def test_what_could_be_an_option_is_refused(change: dict[str, str]) -> None:
+def test_what_could_be_an_option_or_for_all_to_read_is_refused(change: dict[str, str]) -> None:
     with pytest.raises(VolumeError) as refused:
         read_volume({**SECRET, **change})
     assert "PLANTED" not in str(refused.value)
@@ -37,7 +43,10 @@ def test_what_could_be_an_option_is_refused(change: dict[str, str]) -> None:
         ("redis://:secret@host:6379/0", "redis://host:6379/0", "secret"),
         ("redis://user:secret@host/0", "redis://user@host/0", "secret"),
         ("redis://user:s%40cr%2Ft@host/0", "redis://user@host/0", "s@cr/t"),
-        ("mysql://user:se@cret@(host:3306)/db", "mysql://user@(host:3306)/db", "se@cret"),
+        (":secret@host:6379/0", "redis://host:6379/0", "secret"),
+        ("host:6379/0", "redis://host:6379/0", ""),
+        ("mysql://user:se@cret@(host:3306)/db", "mysql://user:@(host:3306)/db", "se@cret"),
+        ("mysql://user@(host:3306)/db", "mysql://user@(host:3306)/db", ""),
         ("sqlite3:///var/meta.db", "sqlite3:///var/meta.db", ""),
     ],
 )
