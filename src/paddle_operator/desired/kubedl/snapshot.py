@@ -43,7 +43,7 @@ class Snapshot:
             now=self.now,
             known=before.conditions,
             has_run=bool(self.pods),
-            has_pods=bool(self.pods),
+            pods=self.pods,
             claimed=before.cache_backend_name,
             sample_set_ref=spec.sample_set_ref,
             sample_set=self.sample_set,

@@ -71,6 +71,13 @@ def observed_pod(manifest: Manifest) -> ObservedPod:
     )
 
 
+def claims_of(pod: ObservedPod) -> frozenset[str]:
+    """Name the claims that it mounts."""
+    volumes = (pod.manifest.get("spec") or {}).get("volumes") or []
+    claims = (found.get("persistentVolumeClaim") or {} for found in volumes)
+    return frozenset(str(claim["claimName"]) for claim in claims if "claimName" in claim)
+
+
 def _role(labels: dict[str, str]) -> str:
     return labels.get(LABEL_RESOURCE_TYPE) or labels.get(LABEL_REPLICA_TYPE) or ""
 

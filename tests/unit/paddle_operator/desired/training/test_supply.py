@@ -113,6 +113,34 @@ def test_a_job_that_runs_without_its_cache_goes_on_so_when_the_cache_recovers() 
     assert world.why("CacheReady").startswith("RunsWithoutCache: ")
 
 
+def test_a_job_that_has_its_cache_keeps_it_in_all_pods_when_the_cache_fails_and_recovers() -> None:
+    world = using({**NAMED, "onCacheFailure": "RunWithout"})
+    world.cache = ready_cache()
+    world.settle().run("demo-ps-0").run()
+    world.cache = ready_cache("CacheFailed")
+    world.settle()
+    assert world.why("CacheReady").startswith("CacheFailed: CacheBackend mnist is CacheFailed")
+    world.lose("demo-worker-1")
+    world.settle()
+    assert [mounts(world, name) for name in world.pods] == [[("mnist", "/data")]] * 3
+    world.cache = ready_cache()
+    world.lose("demo-worker-0")
+    world.settle()
+    assert [mounts(world, name) for name in world.pods] == [[("mnist", "/data")]] * 3
+    assert world.why("CacheReady").startswith("CacheReady: ")
+    assert "RunsWithoutCache!" not in world.told
+
+
+def test_a_job_that_begins_anew_decides_anew_whether_it_runs_without_its_cache() -> None:
+    world = using({**NAMED, "onCacheFailure": "RunWithout"})
+    world.cache = ready_cache("CacheFailed")
+    world.settle()
+    world.cache = ready_cache()
+    world.lose("demo-ps-0")
+    assert mounts(world.settle(), "demo-ps-0") == [("mnist", "/data")]
+    assert world.why("CacheReady").startswith("CacheReady: ")
+
+
 def test_a_job_that_runs_does_not_mind_what_becomes_of_its_cache() -> None:
     """The original could not end a job whose cache was gone."""
     world = using(NAMED)
