@@ -90,10 +90,26 @@ async def test_what_somebody_deletes_or_changes_comes_back(api: Api, managing: M
     api.put("cachebackends", cache_backend())
     async with managing(controllers()):
         await eventually(stands(api, "PVCCreating"))
+        before = uid_of(api.get("alluxioruntimes", "default", "mnist"))
         api.remove("alluxioruntimes", MNIST)
-        await eventually(lambda: api.names("alluxioruntimes") == ["mnist"])
+        await eventually(lambda: [uid_of(found) for found in api.all("alluxioruntimes")] not in ([], [before]))
         api.put("alluxioruntimes", {"metadata": {"name": "mnist", "namespace": "default"}, "spec": {"replicas": 7}})
         await eventually(lambda: api.get("alluxioruntimes", "default", "mnist")["spec"]["replicas"] == 1)
+
+
+@pytest.mark.usefixtures("stand_in")
+async def test_a_deleted_dataset_is_made_again_though_its_claim_stays(api: Api, managing: Managing) -> None:
+    """The claim goes with the runtime, which is still there."""
+    api.put("cachebackends", cache_backend())
+    async with managing(controllers()):
+        await eventually(stands(api, "PVCCreated"))
+        before = uid_of(api.get("datasets", "default", "mnist"))
+        claimed = uid_of(api.get("persistentvolumeclaims", "default", "mnist"))
+        api.remove("datasets", MNIST)
+        await eventually(lambda: [uid_of(found) for found in api.all("datasets")] not in ([], [before]))
+        await eventually(stands(api, "PVCCreated"))
+    assert uid_of(api.get("persistentvolumeclaims", "default", "mnist")) == claimed
+    assert "CacheFailed" not in [event["reason"] for event in api.all("events")]
 
 
 async def test_a_cache_whose_claim_is_lost_waits_for_another(api: Api, managing: Managing, stand_in: Fluid) -> None:

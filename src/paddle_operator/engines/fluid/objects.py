@@ -46,11 +46,14 @@ class Fluid:
         return (Piece.DATASET, dataset(cache)), (runtime[0], runtime_object(cache, runtime[1])), *loads
 
     def owns(self, cache: CacheBackend, claim: Manifest, parts: Parts) -> bool:
-        """Go by what Fluid writes on its claims; older ones have no label."""
-        made = parts.get(Piece.DATASET)
-        if made is None or annotations_of(claim).get(names.ANNOTATION_CREATED_BY) != names.FLUID_CREATED_BY:
+        """Go by what Fluid writes on its claims; older ones have no label. The runtime's outlives a deleted Dataset."""
+        made, runtime = parts.get(Piece.DATASET), runtime_of(cache)
+        if annotations_of(claim).get(names.ANNOTATION_CREATED_BY) != names.FLUID_CREATED_BY:
             return False
-        return labels_of(claim).get(LABEL_FLUID_DATASET) in (None, dataset_id(cache, made))
+        told, served = labels_of(claim).get(LABEL_FLUID_DATASET), runtime is not None and runtime[0] in parts
+        if made is not None and told in (None, dataset_id(cache, made)):
+            return True
+        return served and (told in (None, label_of(cache)) or len(label_of(cache)) >= LONGEST_LABEL)
 
     def progress(self, cache: CacheBackend, parts: Parts) -> Progress:
         runtime = runtime_of(cache)
@@ -165,5 +168,9 @@ def data_load(cache: CacheBackend) -> Manifest:
 
 def dataset_id(cache: CacheBackend, made: Manifest) -> str:
     """Give what Fluid labels a Dataset's objects with: its name, or its uid where that is too long for a label."""
-    name = f"{cache.metadata.namespace}-{cache.metadata.name}"
+    name = label_of(cache)
     return name if len(name) < LONGEST_LABEL else uid_of(made)
+
+
+def label_of(cache: CacheBackend) -> str:
+    return f"{cache.metadata.namespace}-{cache.metadata.name}"

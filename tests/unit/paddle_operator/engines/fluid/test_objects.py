@@ -120,6 +120,26 @@ def test_a_claim_is_known_by_what_fluid_wrote_on_it(name: str, found: Manifest, 
     assert not Fluid().owns(cache(name), found, {})
 
 
+LEFT = {
+    "of our runtime": ("mnist", claim(BY_FLUID, {"fluid.io/dataset-id": "default-mnist"}), True),
+    "of our runtime, on an older Fluid": ("mnist", claim(BY_FLUID, {}), True),
+    "of our runtime, with the uid of the Dataset before": (
+        "c" * 56,
+        claim(BY_FLUID, {"fluid.io/dataset-id": "uid-1"}),
+        True,
+    ),
+    "of another Dataset": ("mnist", claim(BY_FLUID, {"fluid.io/dataset-id": "default-other"}), False),
+    "of nobody": ("mnist", claim({}, {}), False),
+}
+
+
+@pytest.mark.parametrize(("name", "found", "ours"), LEFT.values(), ids=LEFT.keys())
+def test_a_claim_that_outlived_its_dataset_is_known_by_the_runtime(name: str, found: Manifest, *, ours: bool) -> None:
+    runtime = {Piece.ALLUXIO_RUNTIME: {"metadata": {"name": name}}}
+    anew = {**runtime, Piece.DATASET: {"metadata": {"name": name, "uid": "uid-2"}}}
+    assert [Fluid().owns(cache(name), found, parts) for parts in (runtime, anew)] == [ours, ours]
+
+
 def test_the_registry_knows_each_engine_by_the_member_that_asks_for_it() -> None:
     assert (cache_engine_name(cache().spec), cache_engine_name(cache(engine=JUICEFS).spec)) == ("fluid", "juicefs")
     assert cache_engine_name(cache(engine={**FLUID, **JUICEFS}).spec) == ""
