@@ -138,6 +138,11 @@ def ended_at(pod: ObservedPod) -> datetime | None:
     return max((msgspec.convert(time, datetime) for time in told if time), default=None)
 
 
+def created_at(pod: ObservedPod) -> datetime | None:
+    told = pod.manifest["metadata"].get("creationTimestamp")
+    return None if told is None else msgspec.convert(told, datetime)
+
+
 def exit_codes(pod: ObservedPod, container: str) -> tuple[int, ...]:
     """Give the code that this container ended with, or where there is none of that name those of all."""
     found = (pod.manifest.get("status") or {}).get("containerStatuses") or []

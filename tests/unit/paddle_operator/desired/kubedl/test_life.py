@@ -48,6 +48,13 @@ FAILURES = {
     "a segmentation fault": ("ExitCode", 139, "", False),
     "evicted": ("ExitCode", 1, "Evicted", True),
     "evicted where containers restart": ("OnFailure", 1, "Evicted", True),
+    "ended by the shutdown of its node": ("OnFailure", 1, "Terminated", True),
+    "not let in by a node that shuts down": ("OnFailure", 1, "NodeShutdown", True),
+    "not let in by a node without enough memory": ("OnFailure", 1, "OutOfmemory", True),
+    "not let in by a node without enough devices": ("ExitCode", 1, "OutOfnvidia.com/gpu", True),
+    "not let in by a node that lost its labels": ("OnFailure", 1, "NodeAffinity", True),
+    "not let in for reasons of its own": ("OnFailure", 1, "UnexpectedAdmissionError", True),
+    "not let in, and never to restart": ("Never", 1, "OutOfcpu", False),
     "killed, and never to restart": ("Never", 137, "", False),
     "evicted, and never to restart": ("Never", 1, "Evicted", False),
 }
@@ -88,6 +95,18 @@ def test_pods_that_go_on_failing_are_made_anew_later_and_later() -> None:
     world.later(11).settle()
     assert "status" not in world.pod("demo-worker-0")
     assert world.state == "Restarting"
+
+
+def test_a_pod_that_no_node_let_in_is_made_anew_later_too() -> None:
+    """It has no containers, and so nobody tells when it ended."""
+    world = running(tf_job({"Worker": replicas(1)}))
+    for _ in range(2):
+        world.end("demo-worker-0", code=137).run()
+    pod = world.pod("demo-worker-0")
+    pod["metadata"]["creationTimestamp"] = world.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    pod["status"] = {"phase": "Failed", "reason": "OutOfcpu"}
+    assert world.settle().pod("demo-worker-0")["status"]["reason"] == "OutOfcpu"
+    assert "status" not in world.later(11).settle().pod("demo-worker-0")
 
 
 def test_containers_that_restart_count_against_the_limit() -> None:
