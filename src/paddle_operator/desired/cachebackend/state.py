@@ -1,13 +1,14 @@
 """Where a cache stands, and why, in words for its user."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from paddle_operator.api import names
 from paddle_operator.api.cachebackend import CacheBackendStatusWord
 from paddle_operator.api.conditions import find
 from paddle_operator.desired.cachebackend.engine import Pieces, Progress, Stage
 from paddle_operator.desired.cachebackend.snapshot import Sight, Snapshot, is_ending
+from paddle_operator.desired.moments import after
 
 STALLED = "Stalled"
 CLAIM = "PersistentVolumeClaim"
@@ -126,7 +127,7 @@ def deadline_of(snapshot: Snapshot) -> datetime | None:
         return None
     known = find(snapshot.before.conditions, names.CONDITION_READY)
     since = known.last_transition_time if known is not None and known.status != "True" else None
-    return (since or snapshot.now) + timedelta(seconds=seconds)
+    return after(since or snapshot.now, seconds)
 
 
 def _overdue(snapshot: Snapshot, state: State) -> State:

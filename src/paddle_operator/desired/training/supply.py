@@ -1,7 +1,7 @@
 """The data that a job waits for, a SampleSet or a CacheBackend: whether it is there, and what is done without it."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
@@ -21,6 +21,7 @@ from paddle_operator.api.meta import Condition
 from paddle_operator.api.references import SampleSetReference
 from paddle_operator.api.sampleset import SampleSet, SampleSetPhase
 from paddle_operator.desired.cachebackend.naming import cache_name
+from paddle_operator.desired.moments import after
 from paddle_operator.desired.ownership import owner_of
 from paddle_operator.desired.telling import Refusal
 from paddle_operator.desired.training.observedpod import ObservedPod, claims_of
@@ -89,7 +90,7 @@ def deadline(supply: Supply) -> datetime | None:
         return None
     known = find(supply.known, names.CONDITION_DATA_READY)
     began = None if known is None or known.status != "False" else known.last_transition_time
-    return (began or supply.now) + timedelta(seconds=reference.timeout_seconds)
+    return after(began or supply.now, reference.timeout_seconds)
 
 
 def _sample_set(supply: Supply) -> Condition | None:

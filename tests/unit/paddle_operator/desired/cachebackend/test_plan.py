@@ -29,8 +29,10 @@ def claim(phase: str = "Bound", /, **metadata: object) -> Manifest:
 BOUND = {"phase": "Bound"}
 
 
-def planned(found: dict[Piece, Manifest], claim: Manifest | None = None, engine: Manifest | None = None) -> Decision:
-    made = cache_backend("mnist", engine or FLUID)
+def planned(
+    found: dict[Piece, Manifest], claim: Manifest | None = None, engine: Manifest | None = None, **options: object
+) -> Decision:
+    made = cache_backend("mnist", engine or FLUID, options=options)
     made["metadata"]["uid"] = "uid-1"
     cache = msgspec.convert(made, CacheBackend)
     name = cache_engine_name(cache.spec)
@@ -111,3 +113,8 @@ def test_what_is_about_to_go_is_waited_for_and_nothing_is_made(
 def test_a_claim_of_somebody_else_that_stays_is_told_of() -> None:
     word, why = stands(planned({}, claim(annotations={})))
     assert (word, why.partition(":")[0]) == ("CacheFailed", "NameTaken")
+
+
+def test_a_cache_may_take_longer_than_any_calendar_holds() -> None:
+    decision = planned({}, timeoutSeconds=10**12, idleTime=10**12)
+    assert (stands(decision)[0], decision.expired) == ("CacheCreating", False)

@@ -167,6 +167,13 @@ def test_a_deadline_counts_from_the_first_look_also_while_a_job_waits() -> None:
     assert "60 seconds after its start" in world.why()
 
 
+def test_a_time_that_no_calendar_holds_is_one_that_never_comes() -> None:
+    world = running(tf_job(activeDeadlineSeconds=10**12, ttlSecondsAfterFinished=10**12))
+    assert world.state == "Running"
+    assert world.end("demo-worker-0").later(10**6).settle().state == "Succeeded"
+    assert not world.expired
+
+
 def test_another_template_starts_all_pods_anew() -> None:
     world = running(tf_job())
     world.edit(tfReplicaSpecs={"PS": replicas(1), "Worker": replicas(1)})

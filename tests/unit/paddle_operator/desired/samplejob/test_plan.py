@@ -122,6 +122,14 @@ def test_only_who_is_waited_for_by_a_job_that_terminates_gives_way(other: Rival,
     assert condition(seen(rivals=(other,))).startswith("Failed Terminated") == ends
 
 
+def test_a_time_that_no_calendar_holds_is_one_that_never_comes() -> None:
+    far: Manifest = {"activeDeadlineSeconds": 10**12, "ttlSecondsAfterFinished": 10**12}
+    works = plan(saying(begun(seen(decoded("clear", **far))), Work("clear", Standing.RUNNING, began=NOON)))
+    assert (works.status and works.status.phase, works.expired) == ("Running", False)
+    ended = {"phase": "Succeeded", "completionTime": "2026-01-01T11:00:00Z"}
+    assert not plan(seen(decoded("clear", ended, **far))).expired
+
+
 def test_a_second_look_changes_nothing() -> None:
     job = begun(seen())
     half = Work("warmup", Standing.RUNNING, began=NOON - dt.timedelta(seconds=10), bytes=50, total_bytes=100)

@@ -221,6 +221,11 @@ def test_a_tf_job_may_name_a_sample_set_as_a_paddle_job_does() -> None:
     assert late.later(60).settle().state == "Failed"
 
 
+def test_a_job_may_wait_for_longer_than_any_calendar_holds() -> None:
+    reference = {"name": "imagenet", "mountPath": "/mnt", "timeoutSeconds": 10**12}
+    assert TrainingWorld(torch_job(sampleSetRef=reference)).settle().later(10**6).settle().state == "Created"
+
+
 def test_a_job_may_have_a_cache_of_several_sources_and_a_sample_set_beside_it() -> None:
     """The original had one cache for a job, and nothing else."""
     reference = {"name": "imagenet", "mountPath": "/mnt"}
