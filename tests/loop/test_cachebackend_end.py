@@ -72,6 +72,25 @@ async def test_a_cache_that_is_deleted_waits_for_the_job_that_reads_from_it_and_
         await eventually(lambda: is_gone(api))
 
 
+BETWEEN: Manifest = {
+    "TFJob": {"conditions": [{"type": "Restarting", "status": "True"}]},
+    "PyTorchJob": {"conditions": [{"type": "Restarting", "status": "True"}]},
+    "PaddleJob": {"phase": "Restarting", "worker": {"failed": 1}},
+}
+
+
+@pytest.mark.parametrize("kind", PLURALS)
+async def test_a_cache_waits_also_for_a_job_that_is_between_two_pods(api: Api, managing: Managing, kind: str) -> None:
+    api.put("cachebackends", cache_backend())
+    api.put(PLURALS[kind], using("a", kind=kind, status=BETWEEN[kind]))
+    async with managing(controllers()):
+        await eventually(lambda: finalizers(api) == [OWN])
+        api.remove("cachebackends", MNIST)
+        await eventually(lambda: why(api, kind="InUse").endswith(f"waits for {kind} a to end"))
+        api.remove(PLURALS[kind], JOB)
+        await eventually(lambda: is_gone(api))
+
+
 WITHOUT = {"conditions": [{"type": "CacheReady", "status": "False", "reason": "RunsWithoutCache"}]}
 HARMLESS = {
     "it waits for the cache": {},
@@ -158,6 +177,28 @@ async def test_a_job_that_runs_still_gets_the_pods_that_it_lacks(api: Api, manag
         assert "mnist" in [volume.get("persistentVolumeClaim", {}).get("claimName") for volume in volumes]
         for name in ("a-worker-0", "a-worker-1"):
             Kubelet(api).end(name)
+        await eventually(lambda: is_gone(api))
+
+
+async def test_a_job_whose_only_pod_is_made_anew_keeps_a_cache_that_is_deleted_meanwhile(
+    api: Api, managing: Managing
+) -> None:
+    named = {"name": "mnist", "mountPath": "/data"}
+    job = tf_job({"Worker": replicas(1)}, cacheBackend=named)
+    api.put("cachebackends", cache_backend())
+    api.put("tfjobs", {**job, "metadata": {"name": "a", "namespace": "default"}})
+    async with managing([*controllers(), hasty(trainingjob.controller(trainingjob.TF))]):
+        await eventually(lambda: api.names("pods") == ["a-worker-0"])
+        Kubelet(api).run()
+        await eventually(lambda: finalizers(api) == [OWN])
+        api.remove("cachebackends", MNIST)
+        before = uid_of(api.get("pods", "default", "a-worker-0"))
+        Kubelet(api).end("a-worker-0", 137)
+        await eventually(lambda: [uid_of(found) for found in api.all("pods")] not in ([], [before]))
+        await eventually(lambda: why(api, kind="InUse").endswith("waits for TFJob a to end"))
+        volumes = api.get("pods", "default", "a-worker-0")["spec"]["volumes"]
+        assert [volume["persistentVolumeClaim"]["claimName"] for volume in volumes] == ["mnist"]
+        Kubelet(api).end("a-worker-0")
         await eventually(lambda: is_gone(api))
 
 

@@ -32,8 +32,8 @@ class Supply:
     """What a job asks for, and what was seen of it.
 
     `known` are the job's conditions as they were last written. `has_run`: it goes on while a cache node is away.
-    `pods` are the job's: what they have or lack, others made beside them have or lack too. `claimed` is the cache that
-    knows already of the job.
+    `pods` are the job's: what they have or lack, others made beside them have or lack too. `goes_on`: it has begun, and
+    a cache that is being deleted waits for it. `claimed` is the cache that knows already of the job.
     """
 
     job: Kind
@@ -41,6 +41,7 @@ class Supply:
     known: tuple[Condition, ...] = ()
     has_run: bool = False
     pods: tuple[ObservedPod, ...] = ()
+    goes_on: bool = False
     claimed: str = ""
     sample_set_ref: SampleSetReference | None = None
     sample_set: SampleSet | None = None
@@ -133,7 +134,8 @@ def _standing(supply: Supply, status: CacheBackendStatus) -> Condition:
     name = supply.cache_name
     why = find(status.conditions, names.CONDITION_READY)
     words = f"CacheBackend {name} is {status.cache_status or 'not begun'}" + (f": {why.message}" if why else "")
-    if supply.cache is not None and supply.cache.metadata.deletion_timestamp is not None:
+    is_going = supply.cache is not None and supply.cache.metadata.deletion_timestamp is not None
+    if is_going and not supply.goes_on:
         return _told(names.REASON_WAITING_FOR_CACHE, f"CacheBackend {name} is being deleted")
     if status.cache_status == CacheBackendStatusWord.PVC_CREATED:
         return condition(names.CONDITION_CACHE_READY, names.REASON_CACHE_READY, words, holds=True)

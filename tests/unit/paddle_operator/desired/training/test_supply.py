@@ -170,6 +170,29 @@ def test_a_cache_that_is_being_deleted_is_not_begun_with() -> None:
     assert (world.pods, world.why("CacheReady")) == ([], "WaitingForCache: CacheBackend mnist is being deleted")
 
 
+def test_a_job_between_two_pods_goes_on_with_a_cache_that_is_being_deleted_and_waits_for_it() -> None:
+    world = TrainingWorld(tf_job({"Worker": replicas(1)}, cacheBackend=NAMED))
+    world.cache = ready_cache()
+    world.settle().run()
+    world.cache["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z"
+    world.end("demo-worker-0", code=137)
+    assert mounts(world, "demo-worker-0") == [("mnist", "/data")]
+    assert world.why("CacheReady").startswith("CacheReady: ")
+    assert world.state == "Restarting"
+
+
+def test_a_job_lets_a_cache_go_that_is_being_deleted_and_not_ready() -> None:
+    """Were it to go on, both would wait for each other."""
+    world = TrainingWorld(tf_job({"Worker": replicas(1)}, cacheBackend=NAMED))
+    world.cache = ready_cache()
+    world.settle().run()
+    world.cache = ready_cache("PVCCreating")
+    world.cache["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z"
+    world.end("demo-worker-0", code=137)
+    assert (world.pods, world.state) == ([], "Created")
+    assert world.why("CacheReady") == "WaitingForCache: CacheBackend mnist is being deleted"
+
+
 def odd_template() -> Manifest:
     container = {"name": "tensorflow", "image": "demo:v1", "volumeMounts": [{"name": "own", "mountPath": "/data/"}]}
     side = {"name": "side", "image": "demo:v1", "env": [{"name": "KUBEDL_CACHE_NAME", "value": "mine"}]}
