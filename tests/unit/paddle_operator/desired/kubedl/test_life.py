@@ -115,6 +115,15 @@ def test_containers_that_restart_count_against_the_limit() -> None:
     assert world.run(restarts=3).state == "Failed"
 
 
+def test_pods_and_containers_count_apart_against_the_limit() -> None:
+    types = {"Worker": replicas(1, restartPolicy="OnFailure"), "Chief": replicas(1)}
+    world = running(tf_job(types, backoffLimit=2))
+    for _ in range(2):
+        world.run("demo-worker-0", restarts=1).run("demo-chief-0").end("demo-chief-0", code=137)
+    assert (world.status.restarts, world.run("demo-chief-0").state) == (2, "Running")
+    assert world.run("demo-worker-0", restarts=2).state == "Failed"
+
+
 def test_what_failed_is_recorded_before_anything_is_deleted() -> None:
     world = running(tf_job({"Worker": replicas(2)}))
     before = len(world.writes)
@@ -194,9 +203,14 @@ def test_a_lost_pod_comes_back_and_a_second_pass_writes_nothing() -> None:
 
 
 def test_what_is_not_supported_is_warned_about_once() -> None:
-    cron = {"schedule": "@daily"}
-    world = TrainingWorld(tf_job(cronPolicy=cron, modelVersion={"modelName": "m"})).settle()
-    assert world.told.count("NoEffect!") == 2
+    unknown = {
+        "cronPolicy": {"schedule": "@daily"},
+        "modelVersion": {"modelName": "m"},
+        "schedulingPolicy": {"priority": 5},
+    }
+    world = TrainingWorld(tf_job(**unknown)).settle()
+    assert world.told.count("NoEffect!") == 3
+    assert "NoEffect!" not in TrainingWorld(tf_job(schedulingPolicy={"queue": "a"})).settle().told
 
 
 REFUSED = {
