@@ -125,6 +125,8 @@ class Fluid:
             self._say("datasets", dataset, {"phase": "NotBound", "ufsTotal": "[Calculating]", "conditions": conditions})
             return
         self._adopt(dataset, *runtime)
+        if (dataset.get("status") or {}).get("phase") == "Failed":
+            return
         if self.slow:
             self._say(runtime[0], runtime[1], {"masterPhase": "Ready", "workerPhase": "NotReady"})
             self._say("datasets", dataset, {"phase": "NotBound", "ufsTotal": "11.06MiB"})
@@ -175,6 +177,10 @@ class Fluid:
         failed = {"type": "NotReady", "status": "True", "reason": "DatasetFailed", "message": message}
         dataset = self.api.get("datasets", namespace, name)
         self._say("datasets", dataset, {"phase": "Failed", "conditions": [failed]})
+
+    def recover(self, name: str, namespace: str = "default") -> None:
+        dataset = self.api.get("datasets", namespace, name)
+        self._say("datasets", dataset, {"phase": "NotBound", "conditions": []})
 
     def _say(self, plural: str, manifest: Manifest, status: Manifest) -> None:
         if any((manifest.get("status") or {}).get(name) != value for name, value in status.items()):
