@@ -211,7 +211,10 @@ def test_what_the_user_has_is_not_overwritten_and_init_containers_see_the_data_t
     assert [mount["name"] for mount in main["volumeMounts"]] == ["own"]
     assert [mount["name"] for mount in side["volumeMounts"]] == ["cachevolume-1"]
     assert world.env("demo-worker-0", 1)["KUBEDL_CACHE_NAME"] == "mine"
-    assert [mount["mountPath"] for mount in spec["initContainers"][0]["volumeMounts"]] == ["/data"]
+    (first,) = spec["initContainers"]
+    assert first["volumeMounts"] == [{"name": "cachevolume-1", "mountPath": "/data"}]
+    assert first["env"] == [{"name": "KUBEDL_CACHE_NAME", "value": "mnist"}]
+    assert spec["volumes"][2]["persistentVolumeClaim"] == {"claimName": "mnist"}
 
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -249,7 +252,7 @@ def test_a_job_may_wait_for_longer_than_any_calendar_holds() -> None:
     assert TrainingWorld(torch_job(sampleSetRef=reference)).settle().later(10**6).settle().state == "Created"
 
 
-def test_a_job_may_have_a_cache_of_several_sources_and_a_sample_set_beside_it() -> None:
+def test_a_job_may_have_a_cache_and_a_sample_set_beside_it() -> None:
     """The original had one cache for a job, and nothing else."""
     reference = {"name": "imagenet", "mountPath": "/mnt"}
     world = TrainingWorld(tf_job({"Worker": replicas(1)}, cacheBackend=NAMED, sampleSetRef=reference))

@@ -45,6 +45,14 @@ def test_the_documents_cache_becomes_the_dataset_and_the_runtime_that_fluid_know
     )
 
 
+def test_each_data_source_is_a_mount_of_its_own() -> None:
+    sources = [{"location": "s3://bucket/a", "subDirName": "a"}, {"location": "hdfs://b/c", "subDirName": "b"}]
+    ((_, dataset), _) = Fluid().objects(cache(dataset={"dataSources": sources}))
+    assert dataset["spec"] == {
+        "mounts": [{"mountPoint": "s3://bucket/a", "name": "a"}, {"mountPoint": "hdfs://b/c", "name": "b"}]
+    }
+
+
 def test_a_runtime_without_a_number_of_workers_has_one() -> None:
     """The original asked for none: all was bound, and nothing cached."""
     (_, (_, runtime)) = Fluid().objects(cache(engine={"fluid": {"alluxioRuntime": {}}}))
