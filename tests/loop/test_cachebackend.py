@@ -72,6 +72,7 @@ async def test_a_cache_is_made_waited_for_and_ready_once_its_claim_is_bound(
         await eventually(lambda: {event["reason"] for event in api.all("events")} == turns)
     told = status(api)
     assert (told["cacheEngine"], told["usedNum"], told["totalBytes"]) == ("fluid", 0, 11597250)
+    assert told["nodeLabel"] == "fluid.io/s-default-mnist"
     assert why(api) == "Ready: Fluid's Dataset is Bound, 100.0% of it cached"
     assert made(api) == ["datasets", runtime]
 

@@ -307,6 +307,7 @@ class CacheBackendStatus(Record, frozen=True):
     last_used_time: Annotated[Timestamp | None, doc("Since when nobody uses it.")] = None
     total_bytes: Annotated[int | None, doc("The size of the data.")] = None
     cached_bytes: Annotated[int | None, doc("How much of it is cached.")] = None
+    node_label: Annotated[str, doc("Fluid: the label of the nodes that cache it, which pods of jobs prefer.")] = ""
     observed_generation: Annotated[int, doc("The generation of the spec that this status is about.")] = 0
     conditions: Annotated[
         tuple[Condition, ...],

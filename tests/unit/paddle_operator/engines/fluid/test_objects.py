@@ -128,6 +128,19 @@ def test_a_claim_is_known_by_what_fluid_wrote_on_it(name: str, found: Manifest, 
     assert not Fluid().owns(cache(name), found, {})
 
 
+LABELS = {
+    "by name": ("mnist", "fluid.io/s-default-mnist"),
+    "by name, up to 62 characters with the prefix": ("c" * 43, f"fluid.io/s-default-{'c' * 43}"),
+    "by uid, where that is more": ("c" * 44, "fluid.io/s-uid-2"),
+}
+
+
+@pytest.mark.parametrize(("name", "label"), LABELS.values(), ids=LABELS.keys())
+def test_nodes_that_cache_a_dataset_are_known_by_the_label_that_fluid_gives_them(name: str, label: str) -> None:
+    parts = {Piece.DATASET: {"metadata": {"name": name, "uid": "uid-2"}}}
+    assert Fluid().progress(cache(name), parts).node_label == label
+
+
 LEFT = {
     "of our runtime": ("mnist", claim(BY_FLUID, {"fluid.io/dataset-id": "default-mnist"}), True),
     "of our runtime, on an older Fluid": ("mnist", claim(BY_FLUID, {}), True),
