@@ -91,6 +91,19 @@ def test_jobs_share_a_cache_find_each_other_and_give_it_back(training: Training)
     training.until_succeeded("tfjob/tf")
 
 
+def test_a_running_job_that_is_deleted_gives_back_the_cache_that_it_shares(training: Training) -> None:
+    """The original counted it as a user for ever."""
+    kubectl = training.kubectl
+    kubectl.apply(training.shared_cache(3600), training.tensorflow("endless", mnist.ENDLESS))
+    kubectl.wait("condition=Running", "tfjob/endless")
+    kubectl.wait("jsonpath={.status.usedNum}=1", "cachebackend/mnist")
+    kubectl.run("delete", "tfjob/endless")
+    kubectl.wait("jsonpath={.status.usedNum}=0", "cachebackend/mnist")
+    assert kubectl.get("cachebackend/mnist")["status"]["cacheStatus"] == "PVCCreated"
+    kubectl.run("delete", "cachebackend/mnist")
+    kubectl.wait("delete", "sampleset/mnist", "pvc/mnist")
+
+
 def test_processes_of_pytorch_itself_learn_together_from_a_cache(training: Training, torchbox: tuple[str, str]) -> None:
     image, node = torchbox
     job = replace(training, image=image).torch(

@@ -8,8 +8,9 @@ from paddle_operator.api.crd import KINDS
 from paddle_operator.api.manifest import Key, Manifest, version_of
 from paddle_operator.kube import errors
 from paddle_operator.kube.request import Kind, apply
+from support.edits import ALLOWED_EDITS, FROZEN_EDITS, Edit
 from support.manifests import NAMES, changed, circulating
-from support.refusals import ALLOWED_EDITS, FROZEN_EDITS, REFUSED, Edit
+from support.refusals import REFUSED
 
 from .conftest import Api
 from .test_reads import table

@@ -14,6 +14,7 @@ from paddle_operator.api.training import PyTorchJob, TFJob
 from paddle_operator.control.controller import World
 from paddle_operator.controllers import cachebackend as controlling
 from paddle_operator.controllers import cacheusers, sampleset
+from paddle_operator.desired.cachebackend import plan as planning
 from paddle_operator.desired.sampleset.snapshot import Settings
 from paddle_operator.kube.client import Client
 from support import cachecluster, embeddedapi, fluid
@@ -47,11 +48,20 @@ def made(api: Api) -> list[str]:
     return [plural for plural in plurals for _ in api.names(plural)]
 
 
+SECRET = {"name": "metaurl", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "metaurl"}}}
+REMOTE = {"dataSources": [{"location": "juicefs:///demo", "encryptOptions": [SECRET]}]}
+ON_FLUID = {
+    "alluxioruntimes": cache_backend(),
+    "juicefsruntimes": cache_backend("mnist", {"fluid": {"juicefsRuntime": {"replicas": 1}}}, dataset=REMOTE),
+}
+
+
+@pytest.mark.parametrize("runtime", ON_FLUID)
 async def test_a_cache_is_made_waited_for_and_ready_once_its_claim_is_bound(
-    api: Api, managing: Managing, stand_in: Fluid
+    api: Api, managing: Managing, stand_in: Fluid, runtime: str
 ) -> None:
     stand_in.slow = True
-    api.put("cachebackends", cache_backend())
+    api.put("cachebackends", ON_FLUID[runtime])
     async with managing(controllers()):
         await eventually(stands(api, "PVCCreating"))
         await eventually(lambda: why(api).endswith("is NotBound: master Ready, worker NotReady"))
@@ -62,7 +72,9 @@ async def test_a_cache_is_made_waited_for_and_ready_once_its_claim_is_bound(
         await eventually(lambda: {event["reason"] for event in api.all("events")} == turns)
     told = status(api)
     assert (told["cacheEngine"], told["usedNum"], told["totalBytes"]) == ("fluid", 0, 11597250)
+    assert told["nodeLabel"] == "fluid.io/s-default-mnist"
     assert why(api) == "Ready: Fluid's Dataset is Bound, 100.0% of it cached"
+    assert made(api) == ["datasets", runtime]
 
 
 async def test_what_fluid_adds_to_its_objects_stays_and_at_rest_nothing_is_written(
@@ -90,10 +102,26 @@ async def test_what_somebody_deletes_or_changes_comes_back(api: Api, managing: M
     api.put("cachebackends", cache_backend())
     async with managing(controllers()):
         await eventually(stands(api, "PVCCreating"))
+        before = uid_of(api.get("alluxioruntimes", "default", "mnist"))
         api.remove("alluxioruntimes", MNIST)
-        await eventually(lambda: api.names("alluxioruntimes") == ["mnist"])
+        await eventually(lambda: [uid_of(found) for found in api.all("alluxioruntimes")] not in ([], [before]))
         api.put("alluxioruntimes", {"metadata": {"name": "mnist", "namespace": "default"}, "spec": {"replicas": 7}})
         await eventually(lambda: api.get("alluxioruntimes", "default", "mnist")["spec"]["replicas"] == 1)
+
+
+@pytest.mark.usefixtures("stand_in")
+async def test_a_deleted_dataset_is_made_again_though_its_claim_stays(api: Api, managing: Managing) -> None:
+    """The claim goes with the runtime, which is still there."""
+    api.put("cachebackends", cache_backend())
+    async with managing(controllers()):
+        await eventually(stands(api, "PVCCreated"))
+        before = uid_of(api.get("datasets", "default", "mnist"))
+        claimed = uid_of(api.get("persistentvolumeclaims", "default", "mnist"))
+        api.remove("datasets", MNIST)
+        await eventually(lambda: [uid_of(found) for found in api.all("datasets")] not in ([], [before]))
+        await eventually(stands(api, "PVCCreated"))
+    assert uid_of(api.get("persistentvolumeclaims", "default", "mnist")) == claimed
+    assert "CacheFailed" not in [event["reason"] for event in api.all("events")]
 
 
 async def test_a_cache_whose_claim_is_lost_waits_for_another(api: Api, managing: Managing, stand_in: Fluid) -> None:
@@ -121,7 +149,36 @@ async def test_fluids_own_words_are_told_and_a_deadline_ends_the_wait(
         await eventually(stands(api, "PVCCreated"))
 
 
-async def test_where_there_is_no_fluid_it_is_said_at_once_and_the_cache_is_made_when_there_is() -> None:
+async def test_a_dataset_that_fails_is_told_in_fluids_words_and_may_recover(
+    api: Api, managing: Managing, stand_in: Fluid
+) -> None:
+    api.put("cachebackends", cache_backend())
+    async with managing(controllers()):
+        await eventually(stands(api, "PVCCreated"))
+        stand_in.fail("mnist", "the master is not ready: connection refused")
+        await eventually(stands(api, "CacheFailed"))
+        assert why(api) == "EngineFailed: Fluid's Dataset is Failed: the master is not ready: connection refused"
+        assert made(api) == ["datasets", "alluxioruntimes"]
+        stand_in.recover("mnist")
+        await eventually(stands(api, "PVCCreated"))
+
+
+@pytest.mark.usefixtures("stand_in")
+async def test_a_cache_is_made_once_fluid_is_installed(
+    api: Api, managing: Managing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "LOOK_SECONDS", 0.05)
+    api.fail("GET", "/data.fluid.io/", 1000, 404, "NotFound")
+    api.put("cachebackends", cache_backend())
+    async with managing(controllers()):
+        await eventually(stands(api, "CacheFailed"))
+        assert why(api).startswith("EngineMissing: the cluster has no Datasets")
+        assert made(api) == []
+        api.faults.clear()
+        await eventually(stands(api, "PVCCreated"))
+
+
+async def test_where_there_is_no_fluid_it_is_said_at_once() -> None:
     async with embeddedapi.running([*map(crd.v1, OURS)]) as bare, Client(bare.config, "tester") as client:
         bare.put("cachebackends", cache_backend())
         async with managed(client, controllers(), SETTINGS):

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from paddle_operator.api import crd
-from paddle_operator.api.manifest import Key, Manifest
+from paddle_operator.api.manifest import Key, Manifest, uid_of
 from paddle_operator.controllers import cachebackend, sampleset, trainingjob
 from paddle_operator.desired.sampleset.snapshot import Settings
 from paddle_operator.kube.client import Client
@@ -22,6 +22,7 @@ from support.trainingworld import replicas, tf_job
 from .conftest import SETTINGS, Managing
 
 MNIST, JOB = Key("default", "mnist"), Key("default", "a")
+NAMED_MNIST = {"name": "mnist", "namespace": "default"}
 OWN = "cache.kubedl.io/in-use"
 ACTIVE: Manifest = {"replicaStatuses": {"Worker": {"active": 1}}}
 ENDED: Manifest = {"conditions": [{"type": "Failed", "status": "True"}]}
@@ -67,6 +68,25 @@ async def test_a_cache_that_is_deleted_waits_for_the_job_that_reads_from_it_and_
         await eventually(lambda: [event["message"] for event in api.all("events") if event["reason"] == "InUse"])
         await eventually(stands(api, "PVCCreated"))
         assert (status(api)["usedNum"], is_there(api)) == (1, True)
+        api.remove(PLURALS[kind], JOB)
+        await eventually(lambda: is_gone(api))
+
+
+BETWEEN: Manifest = {
+    "TFJob": {"conditions": [{"type": "Restarting", "status": "True"}]},
+    "PyTorchJob": {"conditions": [{"type": "Restarting", "status": "True"}]},
+    "PaddleJob": {"phase": "Restarting", "worker": {"failed": 1}},
+}
+
+
+@pytest.mark.parametrize("kind", PLURALS)
+async def test_a_cache_waits_also_for_a_job_that_is_between_two_pods(api: Api, managing: Managing, kind: str) -> None:
+    api.put("cachebackends", cache_backend())
+    api.put(PLURALS[kind], using("a", kind=kind, status=BETWEEN[kind]))
+    async with managing(controllers()):
+        await eventually(lambda: finalizers(api) == [OWN])
+        api.remove("cachebackends", MNIST)
+        await eventually(lambda: why(api, kind="InUse").endswith(f"waits for {kind} a to end"))
         api.remove(PLURALS[kind], JOB)
         await eventually(lambda: is_gone(api))
 
@@ -158,6 +178,52 @@ async def test_a_job_that_runs_still_gets_the_pods_that_it_lacks(api: Api, manag
         for name in ("a-worker-0", "a-worker-1"):
             Kubelet(api).end(name)
         await eventually(lambda: is_gone(api))
+
+
+async def test_a_job_whose_only_pod_is_made_anew_keeps_a_cache_that_is_deleted_meanwhile(
+    api: Api, managing: Managing
+) -> None:
+    named = {"name": "mnist", "mountPath": "/data"}
+    job = tf_job({"Worker": replicas(1)}, cacheBackend=named)
+    api.put("cachebackends", cache_backend())
+    api.put("tfjobs", {**job, "metadata": {"name": "a", "namespace": "default"}})
+    async with managing([*controllers(), hasty(trainingjob.controller(trainingjob.TF))]):
+        await eventually(lambda: api.names("pods") == ["a-worker-0"])
+        Kubelet(api).run()
+        await eventually(lambda: finalizers(api) == [OWN])
+        api.remove("cachebackends", MNIST)
+        before = uid_of(api.get("pods", "default", "a-worker-0"))
+        Kubelet(api).end("a-worker-0", 137)
+        await eventually(lambda: [uid_of(found) for found in api.all("pods")] not in ([], [before]))
+        await eventually(lambda: why(api, kind="InUse").endswith("waits for TFJob a to end"))
+        volumes = api.get("pods", "default", "a-worker-0")["spec"]["volumes"]
+        assert [volume["persistentVolumeClaim"]["claimName"] for volume in volumes] == ["mnist"]
+        Kubelet(api).end("a-worker-0")
+        await eventually(lambda: is_gone(api))
+
+
+async def test_a_cache_made_again_waits_for_the_end_of_what_the_one_before_has_left(
+    api: Api, managing: Managing
+) -> None:
+    """Its jobs wait too, also those that fail when their cache does."""
+    named = {"name": "mnist", "mountPath": "/data", "onCacheFailure": "Fail"}
+    job = tf_job({"Worker": replicas(1)}, cacheBackend=named)
+    api.put("cachebackends", cache_backend("mnist", JUICEFS))
+    async with managing([*controllers(), hasty(trainingjob.controller(trainingjob.TF))]):
+        await eventually(lambda: api.names("samplesets") == ["mnist"])
+        api.put("samplesets", {"metadata": {**NAMED_MNIST, "finalizers": ["example.com/slow"]}})
+        before = uid_of(api.get("samplesets", "default", "mnist"))
+        api.remove("cachebackends", MNIST)
+        await eventually(lambda: api.names("cachebackends") == [])
+        api.put("cachebackends", cache_backend("mnist", JUICEFS))
+        api.put("tfjobs", {**job, "metadata": {"name": "a", "namespace": "default"}})
+        await eventually(lambda: why(api) == "Creating: waits for the end of SampleSet mnist")
+        await eventually(lambda: "conditions" in (api.get("tfjobs", "default", "a").get("status") or {}))
+        api.put("samplesets", {"metadata": {**NAMED_MNIST, "finalizers": []}})
+        await eventually(lambda: [uid_of(found) for found in api.all("samplesets")] not in ([], [before]))
+        await eventually(stands(api, "PVCCreating"))
+        told = {event["reason"] for event in api.all("events")}
+    assert told.isdisjoint({"CacheFailed", "JobFailed"})
 
 
 @pytest.mark.usefixtures("_hasty")

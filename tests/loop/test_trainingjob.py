@@ -112,9 +112,13 @@ async def test_jobs_of_two_kinds_and_one_name_do_not_take_each_others_pods(api: 
 
 async def test_an_invalid_pod_is_told_in_the_servers_words_and_is_not_lost(api: Api, managing: Managing) -> None:
     """The original threw the errors of its pods away."""
-    api.fail("POST", "/pods", 1, 403, "Forbidden")
+    api.fail("POST", "/pods", 1000, 403, "Forbidden")
     api.put("tfjobs", submitted(tf_job({"Worker": replicas(2)})))
     async with managing(controllers()):
+        await eventually(lambda: state(api) == "Stalled")
+        (*_, told) = api.get("tfjobs", "default", "demo")["status"]["conditions"]
+        assert (told["reason"], told["message"]) == ("Forbidden", "403 Forbidden: a fault made by the test")
+        api.faults.clear()
         await eventually(lambda: api.names("pods") == ["demo-worker-0", "demo-worker-1"])
         await eventually(lambda: state(api) == "Created")
 

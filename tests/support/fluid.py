@@ -79,6 +79,7 @@ DEFINITIONS = [
     definition("DataLoad", DATA_LOAD, PHASE),
 ]
 FINALIZER = "fluid-dataset-controller-finalizer"
+RUNTIME_FINALIZER = "runtime-controller-finalizer"
 RUNTIMES = ("alluxioruntimes", "juicefsruntimes")
 
 
@@ -97,6 +98,9 @@ class Fluid:
                 seen = self.api.version
                 for dataset in self.api.all("datasets"):
                     self._keep(dataset)
+                for plural in RUNTIMES:
+                    for runtime in self.api.all(plural):
+                        self._end_runtime(plural, runtime)
                 for load in self.api.all("dataloads"):
                     self._say("dataloads", load, {"phase": "Complete", "conditions": []})
             await asyncio.sleep(PAUSE)
@@ -111,7 +115,7 @@ class Fluid:
     def _keep(self, dataset: Manifest) -> None:
         key, runtime = key_of(dataset), self.runtime(key_of(dataset))
         if "deletionTimestamp" in dataset["metadata"]:
-            self._end(dataset)
+            self._put("datasets", dataset, metadata={"finalizers": []})
             return
         if FINALIZER not in (dataset["metadata"].get("finalizers") or []):
             self._put("datasets", dataset, metadata={"finalizers": [FINALIZER]})
@@ -121,6 +125,8 @@ class Fluid:
             self._say("datasets", dataset, {"phase": "NotBound", "ufsTotal": "[Calculating]", "conditions": conditions})
             return
         self._adopt(dataset, *runtime)
+        if (dataset.get("status") or {}).get("phase") == "Failed":
+            return
         if self.slow:
             self._say(runtime[0], runtime[1], {"masterPhase": "Ready", "workerPhase": "NotReady"})
             self._say("datasets", dataset, {"phase": "NotBound", "ufsTotal": "11.06MiB"})
@@ -135,9 +141,8 @@ class Fluid:
         key = key_of(dataset)
         owner = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Dataset", "name": key.name, "uid": uid_of(dataset)}
         labels = {"fluid.io/dataset-id": f"{key.namespace}-{key.name}"}
-        self._put(
-            plural, runtime, metadata={"ownerReferences": [*owners, {**owner, "controller": True}], "labels": labels}
-        )
+        owned = {"ownerReferences": [*owners, {**owner, "controller": True}], "labels": labels}
+        self._put(plural, runtime, metadata={**owned, "finalizers": [RUNTIME_FINALIZER]})
 
     def _bind(self, key: Key, dataset: Manifest) -> None:
         metadata = {
@@ -159,17 +164,23 @@ class Fluid:
         status = {"phase": "Bound", "ufsTotal": "11.06MiB", "cacheStates": cached, "conditions": []}
         self._say("datasets", dataset, status)
 
-    def _end(self, dataset: Manifest) -> None:
-        key = key_of(dataset)
-        for claim in self.api.all("persistentvolumeclaims"):
-            if key_of(claim) == key:
-                self.api.remove("persistentvolumeclaims", key)
-        self._put("datasets", dataset, metadata={"finalizers": []})
+    def _end_runtime(self, plural: str, runtime: Manifest) -> None:
+        """Take the claim away with the runtime, not with the Dataset."""
+        key = key_of(runtime)
+        if "deletionTimestamp" not in runtime["metadata"]:
+            return
+        if key.name in self.api.names("persistentvolumeclaims"):
+            self.api.remove("persistentvolumeclaims", key)
+        self._put(plural, runtime, metadata={"finalizers": []})
 
     def fail(self, name: str, message: str, namespace: str = "default") -> None:
         failed = {"type": "NotReady", "status": "True", "reason": "DatasetFailed", "message": message}
         dataset = self.api.get("datasets", namespace, name)
         self._say("datasets", dataset, {"phase": "Failed", "conditions": [failed]})
+
+    def recover(self, name: str, namespace: str = "default") -> None:
+        dataset = self.api.get("datasets", namespace, name)
+        self._say("datasets", dataset, {"phase": "NotBound", "conditions": []})
 
     def _say(self, plural: str, manifest: Manifest, status: Manifest) -> None:
         if any((manifest.get("status") or {}).get(name) != value for name, value in status.items()):

@@ -50,6 +50,12 @@ for name in others:
 print(json.dumps(config), flush=True)
 time.sleep(600 if task["type"] == "ps" else 5)
 """
+# Trains on until it is stopped.
+ENDLESS = """
+import os, signal
+assert os.listdir("/data/mnist"), "no data"
+signal.pause()
+"""
 # The master counts who comes; ranks and the number of all are what they should be, or it fails.
 TORCH = """
 import os, socket, time
@@ -139,10 +145,10 @@ class Training:
         config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "program"}, "data": program}
         return [config, changed(job, changes)]
 
-    def tensorflow(self, name: str) -> Manifest:
+    def tensorflow(self, name: str, program: str = TENSORFLOW) -> Manifest:
         """Give a TFJob with a parameter server and two workers."""
         types = {"PS": 1, "Worker": 2}
-        specs = {found: self._replicas("tensorflow", TENSORFLOW, number) for found, number in types.items()}
+        specs = {found: self._replicas("tensorflow", program, number) for found, number in types.items()}
         return self._job("TFJob", name, tfReplicaSpecs=specs)
 
     def torch(self, name: str, program: str = TORCH, **pod: object) -> Manifest:

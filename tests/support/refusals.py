@@ -1,7 +1,5 @@
 """Manifests that the API server must refuse: what to change in a good one, and what is said of it."""
 
-from dataclasses import dataclass, field
-
 from support.manifests import ABSENT, Manifest
 
 SET, JOB, CACHE = "SampleSet/imagenet", "PaddleJob/ps-demo", "CacheBackend/test-cachebackend"
@@ -12,6 +10,8 @@ RMR, SYNC, WARMUP, CLEAR, NIGHTLY = (
 TF, PYTORCH = "TFJob/tf-cache", "PyTorchJob/pytorch-cache"
 CONTAINERS = "spec.worker.template.spec.containers"
 FLUID = "spec.cacheEngine.fluid.alluxioRuntime"
+ON_JUICEFS = {"juicefs": {"secretRef": {"name": "a"}}}
+DESCRIBED = {"mountPath": "/data", "dataset": {"dataSources": [{"location": "s3://bucket"}]}}
 ABSOLUTE = "must be an absolute path other than / itself, without '..'"
 RELATIVE = "must be a path relative to the data set's root, without '..'"
 CRON = "must be a cron schedule of five fields (minute hour day month weekday)"
@@ -408,6 +408,31 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         {"metadata.name": "t" * 42},
         "must have at most 41 characters, or",
     ),
+    "a job named too long for a SampleSet of its own": (
+        TF,
+        {"metadata.name": "t" * 33, "spec.cacheBackend.cacheEngine": ON_JUICEFS},
+        "metadata.name must have at most 32 characters with the engine juicefs, or cacheBackend a name",
+    ),
+    "a PaddleJob named too long for a SampleSet of its own": (
+        JOB,
+        {"metadata.name": "p" * 33, "spec.cacheBackend": {**DESCRIBED, "cacheEngine": ON_JUICEFS}},
+        "metadata.name must have at most 32 characters with the engine juicefs, or cacheBackend a name",
+    ),
+    "the name of a cache that cannot be": (
+        PYTORCH,
+        {"spec.cacheBackend.name": "c" * 54},
+        "cacheBackend.name must begin with a letter and have at most 53 characters",
+    ),
+    "the name of a cache that begins with a digit": (
+        PYTORCH,
+        {"spec.cacheBackend.name": "3d"},
+        "cacheBackend.name must begin with a letter and have at most 53 characters",
+    ),
+    "the name of a cache that no SampleSet can have": (
+        TF,
+        {"spec.cacheBackend.name": "c" * 45, "spec.cacheBackend.cacheEngine": ON_JUICEFS},
+        "cacheBackend.name must have at most 44 characters with the engine juicefs: a SampleSet has the same name",
+    ),
     "a TFJob's name that is too long": (TF, {"metadata.name": "t" * 49}, "must have at most 48 characters"),
     "a cron policy without a schedule": (TF, {"spec.cronPolicy": {}}, "spec.cronPolicy.schedule: Required value"),
     "a cron policy at hour 24": (TF, {"spec.cronPolicy.schedule": "0 24 * * *"}, CRON),
@@ -420,81 +445,5 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         PYTORCH,
         {"spec.pytorchReplicaSpecs.PS": {"template": {"spec": {"containers": [{"name": "a", "image": "b"}]}}}},
         "the types of replicas are Master, Worker, AIMaster",
-    ),
-}
-
-
-@dataclass(frozen=True)
-class Edit:
-    """A change to an object that is there; the status is what the operator wrote of it before."""
-
-    of: str
-    changes: Manifest
-    message: str = ""
-    status: Manifest = field(default_factory=dict)
-
-
-FROZEN_EDITS = {
-    "another Secret once bound": Edit(
-        SET,
-        {"spec.secretRef.name": "other"},
-        "spec.secretRef cannot change once the volume is bound",
-        {"phase": "Bound"},
-    ),
-    "a CSI option once mounted": Edit(
-        SET,
-        {"spec.csi.juiceFSMountOptions.prefetch": 2},
-        "spec.csi cannot change once the volume is bound",
-        {"phase": "Mount"},
-    ),
-    "a cache directory once ready": Edit(
-        SET,
-        {"spec.cache.levels": [{"mediumType": "MEM", "path": "/a"}]},
-        "spec.cache cannot change once the volume is bound",
-        {"phase": "Ready"},
-    ),
-    "another source once ready": Edit(
-        SET,
-        {"spec.source.uri": "s3://another/bucket"},
-        "spec.source cannot change after the data was copied",
-        {"phase": "Ready"},
-    ),
-    "no more sync once ready": Edit(SET, {"spec.noSync": True}, "spec.noSync cannot change after", {"phase": "Ready"}),
-    "another type": Edit(CLEAR, {"spec.type": "warmup"}, "type cannot change: make another SampleJob"),
-    "another SampleSet": Edit(
-        CLEAR, {"spec.sampleSetRef.name": "b"}, "sampleSetRef cannot change: make another SampleJob"
-    ),
-    "a schedule later on": Edit(CLEAR, {"spec.schedule": "@daily"}, "a job cannot get a schedule, or lose it"),
-    "another intranet": Edit(
-        JOB, {"spec.intranet": "Host"}, "intranet cannot change: delete the job and create it anew"
-    ),
-    "another data set": Edit(JOB, {"spec.sampleSetRef.name": "b"}, "sampleSetRef cannot change: delete the job"),
-    "no data set any more": Edit(JOB, {"spec.sampleSetRef": ABSENT}, "sampleSetRef cannot change: delete the job"),
-    "elastic later on": Edit(JOB, {"spec.elastic": 1}, "a job cannot become elastic, or stop being it"),
-    "other data in a cache that is there": Edit(
-        CACHE,
-        {"spec.dataset.dataSources.0.location": "s3://other"},
-        "spec.dataset cannot change once the cache is there",
-        {"cacheStatus": "PVCCreated"},
-    ),
-    "another engine": Edit(
-        CACHE, {"spec.cacheEngine": {"juicefs": {"secretRef": {"name": "a"}}}}, "a cache cannot change its engine"
-    ),
-    "another cache": Edit(TF, {"spec.cacheBackend.name": "other"}, "cacheBackend cannot change: delete the job"),
-}
-ALLOWED_EDITS = {
-    "more partitions": Edit(SET, {"spec.partitions": 3}, status={"phase": "Ready"}),
-    "another Secret before it is bound": Edit(SET, {"spec.secretRef.name": "other"}),
-    "another source after a failure": Edit(
-        SET, {"spec.source.uri": "s3://another/bucket"}, status={"phase": "SyncFailed"}
-    ),
-    "other nodes": Edit(SET, {"spec.tolerations": [{"operator": "Exists"}]}, status={"phase": "Ready"}),
-    "other paths of a failed rmr": Edit(RMR, {"spec.rmrOptions.paths": ["b"]}, status={"phase": "Failed"}),
-    "a run suspended": Edit(NIGHTLY, {"spec.suspend": False, "spec.schedule": "@weekly"}),
-    "more workers": Edit(JOB, {"spec.worker.replicas": 4, "spec.ps.replicas": 2}, status={"phase": "Running"}),
-    "suspended": Edit(JOB, {"spec.suspend": True, "spec.backoffLimit": 3}, status={"phase": "Running"}),
-    "more cache workers": Edit(CACHE, {f"{FLUID}.replicas": 3}, status={"cacheStatus": "PVCCreated"}),
-    "other data after a failure": Edit(
-        CACHE, {"spec.dataset.dataSources.0.location": "s3://other"}, status={"cacheStatus": "CacheFailed"}
     ),
 }

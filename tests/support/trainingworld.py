@@ -14,7 +14,7 @@ from paddle_operator.desired.kubedl.snapshot import Snapshot
 from paddle_operator.desired.training.decision import GANGS, Piece, written
 from paddle_operator.desired.training.observedpod import observed_pod
 from paddle_operator.desired.training.settings import Scheduling
-from support.caches import cache_backend
+from support.caches import FLUID, cache_backend
 from support.paddleworld import NOON, ran
 
 MOST_PASSES = 30
@@ -47,7 +47,9 @@ def torch_job(types: Manifest | None = None, /, **spec: object) -> Manifest:
 
 def ready_cache(word: str = "PVCCreated", engine: Manifest | None = None, /, **spec: object) -> Manifest:
     message = {"type": "Ready", "status": "True" if word == "PVCCreated" else "False", "message": "as Fluid says"}
-    return {**cache_backend("mnist", engine, **spec), "status": {"cacheStatus": word, "conditions": [message]}}
+    label = {"nodeLabel": "fluid.io/s-default-mnist"} if "fluid" in (engine or FLUID) else {}
+    status = {"cacheStatus": word, "conditions": [message], **label}
+    return {**cache_backend("mnist", engine, **spec), "status": status}
 
 
 class TrainingWorld:

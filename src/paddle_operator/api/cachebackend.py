@@ -27,7 +27,9 @@ from paddle_operator.api.sampleset import MediumType
 # Fluid installs a Helm release of this name.
 LONGEST_NAME = 53
 # "cache-JOB-12345" is the name of a cache that the job does not name.
-LONGEST_NAME_WITH_OWN_CACHE = LONGEST_NAME - len("cache--12345")
+AROUND_JOB = len("cache--12345")
+# Where a job describes a cache on our own engine, which becomes a SampleSet of the same name.
+ON_JUICEFS = "has({0}.cacheEngine) && has({0}.cacheEngine.juicefs)"
 
 
 class CacheBackendStatusWord(StrEnum):
@@ -155,6 +157,10 @@ class Fluid(Record, frozen=True):
             "has(self.alluxioRuntime) != has(self.juicefsRuntime)",
             "fluid must have exactly one runtime: alluxioRuntime or juicefsRuntime",
         ),
+        Rule(
+            "has(self.alluxioRuntime) == has(oldSelf.alluxioRuntime)",
+            "a cache cannot change its runtime: make another CacheBackend",
+        ),
     )
 
     alluxio_runtime: Annotated[AlluxioRuntime | None, doc("Cache with Alluxio.")] = None
@@ -248,17 +254,38 @@ def cache_rules() -> tuple[Rule, ...]:
             "!has(self.cacheBackend) || has(self.cacheBackend.name) || has(self.cacheBackend.cacheEngine)",
             "cacheBackend needs the name of a CacheBackend, or dataset and cacheEngine to create one",
         ),
+        Rule(
+            "!has(self.cacheBackend) || !has(self.cacheBackend.name)"
+            f" || (self.cacheBackend.name.size() <= {LONGEST_NAME} && self.cacheBackend.name.matches('^[a-z]'))",
+            f"cacheBackend.name must begin with a letter and have at most {LONGEST_NAME} characters,"
+            " as the name of a CacheBackend does",
+        ),
+        Rule(
+            f"!has(self.cacheBackend) || !has(self.cacheBackend.name) || !({ON_JUICEFS.format('self.cacheBackend')})"
+            f" || self.cacheBackend.name.size() <= {LONGEST_SAMPLESET}",
+            f"cacheBackend.name must have at most {LONGEST_SAMPLESET} characters with the engine juicefs:"
+            " a SampleSet has the same name",
+        ),
     )
 
 
-def own_cache_rule() -> Rule:
-    return Rule(
-        at_birth(
-            "!has(self.spec.cacheBackend) || has(self.spec.cacheBackend.name)"
-            f" || self.metadata.name.size() <= {LONGEST_NAME_WITH_OWN_CACHE}"
+def own_cache_rules() -> tuple[Rule, ...]:
+    """Give what is asked of the name of a job that does not name its cache."""
+    named = "!has(self.spec.cacheBackend) || has(self.spec.cacheBackend.name)"
+    any_engine, juicefs = LONGEST_NAME - AROUND_JOB, LONGEST_SAMPLESET - AROUND_JOB
+    return (
+        Rule(
+            at_birth(f"{named} || self.metadata.name.size() <= {any_engine}"),
+            f"metadata.name must have at most {any_engine} characters, or cacheBackend a name:"
+            " the cache is named after the job",
         ),
-        f"metadata.name must have at most {LONGEST_NAME_WITH_OWN_CACHE} characters, or cacheBackend a name:"
-        " the cache is named after the job",
+        Rule(
+            at_birth(
+                f"{named} || !({ON_JUICEFS.format('self.spec.cacheBackend')}) || self.metadata.name.size() <= {juicefs}"
+            ),
+            f"metadata.name must have at most {juicefs} characters with the engine juicefs, or cacheBackend a name:"
+            " the SampleSet is named after the job",
+        ),
     )
 
 
@@ -282,6 +309,7 @@ class CacheBackendStatus(Record, frozen=True):
     last_used_time: Annotated[Timestamp | None, doc("Since when nobody uses it.")] = None
     total_bytes: Annotated[int | None, doc("The size of the data.")] = None
     cached_bytes: Annotated[int | None, doc("How much of it is cached.")] = None
+    node_label: Annotated[str, doc("Fluid: the label of the nodes that cache it, which pods of jobs prefer.")] = ""
     observed_generation: Annotated[int, doc("The generation of the spec that this status is about.")] = 0
     conditions: Annotated[
         tuple[Condition, ...],

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from paddle_operator.api.cachebackend import CacheBackendSpec, cache_rules, own_cache_rule
+from paddle_operator.api.cachebackend import CacheBackendSpec, cache_rules, own_cache_rules
 from paddle_operator.api.definition import AGE, Column, Definition, Kind
 from paddle_operator.api.fields import Rule, doc, unchanged
 from paddle_operator.api.formats import QuantityOrNumber, service_name
@@ -229,7 +229,7 @@ class PaddleJob(Kind, frozen=True):
         kind="PaddleJob",
         columns=(Column("Status", ".status.phase"), Column("Mode", ".status.mode"), AGE),
         short_names=("pdj",),
-        rules=(*service_name(LONGEST_NAME), own_cache_rule()),
+        rules=(*service_name(LONGEST_NAME), *own_cache_rules()),
     )
 
     spec: Annotated[PaddleJobSpec, doc("The job that is wanted.")]

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from paddle_operator.api.cachebackend import CacheBackendSpec, cache_rules, own_cache_rule
+from paddle_operator.api.cachebackend import CacheBackendSpec, cache_rules, own_cache_rules
 from paddle_operator.api.definition import AGE, Column, Definition, Kind
 from paddle_operator.api.fields import Rule, doc, unchanged
 from paddle_operator.api.formats import CronSchedule, service_name
@@ -212,7 +212,7 @@ def training_kind(kind: str) -> Definition:
         ),
         rules=(
             *service_name(LONGEST_NAME),
-            own_cache_rule(),
+            *own_cache_rules(),
         ),
     )
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from paddle_operator.api.cachebackend import CacheBackend
-from paddle_operator.api.manifest import Key, Manifest, key_of, owners_of, uid_of, version_of
+from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of, version_of
 from paddle_operator.api.names import FINALIZER_CACHEBACKEND, REASON_INVALID
 from paddle_operator.control.controller import SETTLE, Controller, Trigger, World
 from paddle_operator.control.outcome import Done, Outcome, Terminal
@@ -85,17 +85,12 @@ def observe(world: World, cache: CacheBackend) -> Snapshot:
     key = Key(cache.metadata.namespace, cache.metadata.name)
     name = cache_engine_name(cache.spec)
     jobs = observe_jobs(world, key)
-    found = {piece: world.stores[kind].get(key) for piece, kind in KINDS.items()}
     return Snapshot(
         cache=cache,
         now=world.now().replace(microsecond=0),
         engine=CACHE_ENGINES.get(name),
         engine_name=name,
-        parts={
-            piece: manifest
-            for piece, manifest in found.items()
-            if manifest is not None and cache.metadata.uid in owners_of(manifest)
-        },
+        found={piece: seen for piece, kind in KINDS.items() if (seen := world.stores[kind].get(key)) is not None},
         claim=world.stores[CLAIMS].get(key),
         unseen={piece: sight for piece, kind in KINDS.items() if (sight := observe_sight(world, kind)) is not None},
         users=users_of(jobs),

@@ -14,6 +14,8 @@ from paddle_operator.control.controller import World
 from paddle_operator.controllers.kinds import CACHE_BACKENDS, PADDLE_JOBS, PYTORCH_JOBS, TF_JOBS
 from paddle_operator.controllers.users import has_pods, is_active, status_of
 from paddle_operator.desired.cachebackend.naming import cache_of
+from paddle_operator.desired.kubedl import snapshot as kubedl
+from paddle_operator.desired.paddlejob import snapshot as paddlejob
 from paddle_operator.desired.paddlejob.state import ENDED
 from paddle_operator.kube import errors
 from paddle_operator.kube.request import Kind, Scope
@@ -73,7 +75,7 @@ def users_of(jobs: Iterable[Job]) -> tuple[CacheUser, ...]:
 
 
 def holders_of(jobs: Iterable[Job]) -> tuple[str, ...]:
-    """Name those whose pods read; who is being deleted itself holds nothing, since it may wait for the cache to go."""
+    """Name those that read; who is being deleted itself holds nothing, since it may wait for the cache to go."""
     return tuple(
         f"{kind.kind} {key_of(job).name}"
         for kind, job in jobs
@@ -82,11 +84,14 @@ def holders_of(jobs: Iterable[Job]) -> tuple[str, ...]:
 
 
 def reads(kind: Kind, job: Manifest) -> bool:
+    """Tell whether its pods read, or others will in their place: such a job starts them with a cache that is going."""
     if any(found.reason == names.REASON_RUNS_WITHOUT_CACHE for found in conditions_of(job)):
         return False
     if kind == PADDLE_JOBS:
-        return has_pods(status_of(job, PaddleJobStatus))
-    return is_active(status_of(job, TrainingJobStatus))
+        paddle = status_of(job, PaddleJobStatus)
+        return has_pods(paddle) or paddlejob.goes_on(paddle)
+    training = status_of(job, TrainingJobStatus)
+    return is_active(training) or kubedl.goes_on(training)
 
 
 def decode(observed: Manifest) -> CacheBackend:

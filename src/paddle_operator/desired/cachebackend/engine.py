@@ -33,12 +33,13 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True)
 class Progress:
-    """`message` is in the engine's own words; figures are as it tells them."""
+    """`message` is in the engine's own words, and figures are as it tells them. `node_label` is of nodes that cache."""
 
     stage: Stage
     message: str
     total_bytes: int | None = None
     cached_bytes: int | None = None
+    node_label: str = ""
 
 
 class Engine(Protocol):

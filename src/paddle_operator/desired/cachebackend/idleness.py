@@ -1,10 +1,9 @@
 """Since when nobody uses a cache, and until when it is kept then."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from paddle_operator.desired.cachebackend.snapshot import Snapshot
-
-LONGEST_SECONDS = 10**9
+from paddle_operator.desired.moments import after
 
 
 def idle_since(snapshot: Snapshot) -> datetime | None:
@@ -17,4 +16,4 @@ def kept_until(snapshot: Snapshot) -> datetime | None:
     since, seconds = idle_since(snapshot), snapshot.options.idle_time
     if since is None or not seconds:
         return None
-    return since + timedelta(seconds=min(max(seconds, 0), LONGEST_SECONDS))
+    return after(since, seconds)

@@ -81,6 +81,7 @@ def status_of(snapshot: Snapshot, state: State) -> CacheBackendStatus:
         last_used_time=idle_since(snapshot),
         total_bytes=before.total_bytes if progress is None else progress.total_bytes,
         cached_bytes=before.cached_bytes if progress is None else progress.cached_bytes,
+        node_label=before.node_label if progress is None else progress.node_label,
         observed_generation=metadata.generation,
         conditions=renewed(before.conditions, [ready, *holding.in_use(snapshot)], metadata.generation, snapshot.now),
     )

@@ -6,8 +6,14 @@ from datetime import datetime
 from enum import StrEnum
 
 from paddle_operator.api.cachebackend import CacheBackend, CacheBackendStatus, CacheOptions, CacheUser
-from paddle_operator.api.manifest import Manifest
-from paddle_operator.desired.cachebackend.engine import Engine, Piece
+from paddle_operator.api.manifest import Manifest, owners_of
+from paddle_operator.desired.cachebackend.engine import Engine, Parts, Piece
+
+KIND = CacheBackend.definition.kind
+
+
+def is_ending(manifest: Manifest) -> bool:
+    return "deletionTimestamp" in manifest["metadata"]
 
 
 class Sight(StrEnum):
@@ -19,7 +25,7 @@ class Sight(StrEnum):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """`parts` are the cache's own; `claim` is the one of its name, whoever made it. `unseen`: kinds, and why not.
+    """`found` and `claim` are of the cache's name, whoever made them. `unseen`: kinds, and why not.
 
     `users` are the jobs that use the cache or wait for it, `holders` those whose pods read from it. Without an engine
     there is none that the registry knows.
@@ -29,11 +35,28 @@ class Snapshot:
     now: datetime
     engine: Engine | None
     engine_name: str = ""
-    parts: Mapping[Piece, Manifest] = field(default_factory=dict)
+    found: Mapping[Piece, Manifest] = field(default_factory=dict)
     claim: Manifest | None = None
     unseen: Mapping[Piece, Sight] = field(default_factory=dict)
     users: tuple[CacheUser, ...] = ()
     holders: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> Parts:
+        """Give the cache's own."""
+        own = self.cache.metadata.uid
+        return {piece: manifest for piece, manifest in self.found.items() if own in owners_of(manifest)}
+
+    @property
+    def leaving(self) -> tuple[Piece, ...]:
+        """Give what is about to go: what is being deleted, and what an earlier cache of the name has left."""
+        return tuple(piece for piece, found in self.found.items() if is_ending(found) or self._is_left(found))
+
+    def _is_left(self, manifest: Manifest) -> bool:
+        own = self.cache.metadata
+        owners = manifest["metadata"].get("ownerReferences") or []
+        namesakes = [owner["uid"] for owner in owners if (owner["kind"], owner["name"]) == (KIND, own.name)]
+        return bool(namesakes) and own.uid not in namesakes
 
     @property
     def before(self) -> CacheBackendStatus:

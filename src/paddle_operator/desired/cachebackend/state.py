@@ -1,15 +1,17 @@
 """Where a cache stands, and why, in words for its user."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from paddle_operator.api import names
 from paddle_operator.api.cachebackend import CacheBackendStatusWord
 from paddle_operator.api.conditions import find
 from paddle_operator.desired.cachebackend.engine import Pieces, Progress, Stage
-from paddle_operator.desired.cachebackend.snapshot import Sight, Snapshot
+from paddle_operator.desired.cachebackend.snapshot import Sight, Snapshot, is_ending
+from paddle_operator.desired.moments import after
 
 STALLED = "Stalled"
+CLAIM = "PersistentVolumeClaim"
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,8 @@ class State:
 
 
 def state_of(snapshot: Snapshot) -> State:
-    state = _impossible(snapshot) or _unseen(snapshot) or _name_taken(snapshot) or _progress(snapshot)
-    return _overdue(snapshot, state)
+    state = _impossible(snapshot) or _unseen(snapshot) or _leaving(snapshot) or _name_taken(snapshot)
+    return _overdue(snapshot, state or _progress(snapshot))
 
 
 def _failed(reason: str, message: str, *, look: bool = False) -> State:
@@ -61,12 +63,24 @@ def _objects(snapshot: Snapshot) -> Pieces:
     return () if snapshot.engine is None else snapshot.engine.objects(snapshot.cache)
 
 
+def _leaving(snapshot: Snapshot) -> State | None:
+    """Wait for what goes already, whoever made it; after that, the cache's own is made."""
+    return _until_gone(snapshot, *snapshot.leaving) if snapshot.leaving else None
+
+
+def _until_gone(snapshot: Snapshot, *kinds: str) -> State:
+    words = f"waits for the end of {', '.join(f'{kind} {snapshot.cache.metadata.name}' for kind in kinds)}"
+    return State(CacheBackendStatusWord.CACHE_CREATING, names.REASON_CREATING, words, may_make=False)
+
+
 def _name_taken(snapshot: Snapshot) -> State | None:
     claim, engine = snapshot.claim, snapshot.engine
     if claim is None or engine is None or engine.owns(snapshot.cache, claim, snapshot.parts):
         return None
+    if is_ending(claim):
+        return _until_gone(snapshot, CLAIM)
     name = snapshot.cache.metadata.name
-    words = f"PersistentVolumeClaim {name} exists and is not of this cache: delete it, or choose another name"
+    words = f"{CLAIM} {name} exists and is not of this cache: delete it, or choose another name"
     return _failed(names.REASON_NAME_TAKEN, words)
 
 
@@ -99,11 +113,11 @@ def _claimed(snapshot: Snapshot, progress: Progress) -> State:
 def _unbound(snapshot: Snapshot) -> str:
     claim, name = snapshot.claim, snapshot.cache.metadata.name
     if claim is None:
-        return f"there is no PersistentVolumeClaim {name} yet"
-    if "deletionTimestamp" in claim["metadata"]:
-        return f"PersistentVolumeClaim {name} is being deleted"
+        return f"there is no {CLAIM} {name} yet"
+    if is_ending(claim):
+        return f"{CLAIM} {name} is being deleted"
     phase = (claim.get("status") or {}).get("phase") or "Pending"
-    return "" if phase == "Bound" else f"PersistentVolumeClaim {name} is {phase}"
+    return "" if phase == "Bound" else f"{CLAIM} {name} is {phase}"
 
 
 def deadline_of(snapshot: Snapshot) -> datetime | None:
@@ -113,7 +127,7 @@ def deadline_of(snapshot: Snapshot) -> datetime | None:
         return None
     known = find(snapshot.before.conditions, names.CONDITION_READY)
     since = known.last_transition_time if known is not None and known.status != "True" else None
-    return (since or snapshot.now) + timedelta(seconds=seconds)
+    return after(since or snapshot.now, seconds)
 
 
 def _overdue(snapshot: Snapshot, state: State) -> State:

@@ -7,13 +7,34 @@ from paddle_operator.api.training import RestartPolicy
 from paddle_operator.desired.kubedl.frameworks import Member, framework_of, members_of, replicas_of, restart_policy
 from paddle_operator.desired.kubedl.snapshot import Snapshot
 from paddle_operator.desired.training.fleet import Fleet
-from paddle_operator.desired.training.observedpod import Bucket, ObservedPod, ended_at, exit_codes, restarts, why_failed
+from paddle_operator.desired.training.observedpod import (
+    Bucket,
+    ObservedPod,
+    created_at,
+    ended_at,
+    exit_codes,
+    restarts,
+    why_failed,
+)
 
 # Killed by a signal from outside: somebody else may need the machine, and the next try may do.
 RETRYABLE = frozenset({130, 137, 138, 143})
+# Given up by a node, through no fault of the program: taken away, ended as it shut down (Terminated), or never let in.
 LOST = frozenset(
-    {"OOMKilled", "Killed", "Evicted", "UnexpectedAdmissionError", "NodeLost", "Preempting", "NodeShutdown"}
+    {
+        "OOMKilled",
+        "Killed",
+        "Evicted",
+        "NodeLost",
+        "Preempting",
+        "Terminated",
+        "NodeShutdown",
+        "NodeAffinity",
+        "UnexpectedAdmissionError",
+    }
 )
+# A kubelet that lacks something says of what: OutOfcpu, OutOfmemory, OutOfnvidia.com/gpu.
+LACKING = "OutOf"
 FIRST_DELAY = timedelta(seconds=10)
 LONGEST_DELAY = timedelta(seconds=360)
 
@@ -43,7 +64,8 @@ def failures_of(snapshot: Snapshot, fleet: Fleet[Member]) -> Failures:
     new = tuple(pod for pod in failed if uid(pod) not in known)
     if too_often := _too_often(snapshot, fleet, new):
         return Failures(too_often, counted, new)
-    ends = {pod.name: (ended_at(pod) or snapshot.now) + _delay(snapshot) for pod in counted}
+    # A pod that its node did not let in has no containers that ended.
+    ends = {pod.name: (ended_at(pod) or created_at(pod) or snapshot.now) + _delay(snapshot) for pod in counted}
     later = [end for end in ends.values() if end > snapshot.now]
     ready = tuple(pod for pod in counted if ends[pod.name] <= snapshot.now)
     return Failures("", counted, new, ready, min(later, default=None))
@@ -61,8 +83,8 @@ def is_replaceable(snapshot: Snapshot, pod: ObservedPod) -> bool:
     policy = restart_policy(snapshot.job, types[pod.role])
     if policy is RestartPolicy.NEVER:
         return False
-    status = pod.manifest.get("status") or {}
-    if status.get("reason") in LOST:
+    reason = str((pod.manifest.get("status") or {}).get("reason") or "")
+    if reason in LOST or reason.startswith(LACKING):
         return True
     codes = exit_codes(pod, framework_of(snapshot.job).container)
     return policy is RestartPolicy.EXIT_CODE and any(code in RETRYABLE for code in codes)

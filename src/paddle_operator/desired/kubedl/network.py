@@ -16,6 +16,7 @@ from paddle_operator.desired.kubedl.frameworks import (
     CHIEF,
     EVALUATOR,
     MASTER,
+    WORKER,
     Member,
     TrainingJob,
     framework_of,
@@ -24,8 +25,6 @@ from paddle_operator.desired.kubedl.frameworks import (
 )
 from paddle_operator.desired.ownership import owned
 from paddle_operator.desired.training.template import Container, template_of
-
-NOT_IN_CLUSTER = (EVALUATOR, AI_MASTER)
 
 
 def job_labels(job: TrainingJob) -> dict[str, str]:
@@ -60,7 +59,7 @@ def services(job: TrainingJob) -> tuple[Manifest, ...]:
 
 def leaders(job: TrainingJob) -> tuple[Member, ...]:
     """Give who of a PyTorchJob is looked for: its masters, or where it has none its first worker."""
-    return members_of(job, MASTER) or members_of(job)[:1]
+    return members_of(job, MASTER) or members_of(job, WORKER)[:1] or members_of(job)[:1]
 
 
 def service(job: TrainingJob, member: Member) -> Manifest:
@@ -82,14 +81,19 @@ def variables(job: TrainingJob, member: Member) -> dict[str, str]:
     return tf_variables(job, member) if isinstance(job, TFJob) else torch_variables(job, member)
 
 
+def trainers_of(job: TrainingJob) -> list[Member]:
+    """Give who is counted: an AIMaster looks on."""
+    return [found for found in members_of(job) if found.type != AI_MASTER]
+
+
 def tf_variables(job: TrainingJob, member: Member) -> dict[str, str]:
-    """Give nothing to a job of one pod: TensorFlow then trains alone."""
-    everybody = members_of(job)
-    if len(everybody) == 1:
+    """Give nothing to a job of one pod, an AIMaster aside: TensorFlow then trains alone."""
+    trainers = trainers_of(job)
+    if len(trainers) <= 1:
         return {}
     cluster: dict[str, list[str]] = {}
-    for other in everybody:
-        if other.type not in NOT_IN_CLUSTER:
+    for other in trainers:
+        if other.type != EVALUATOR:
             address = f"{other.name}.{job.metadata.namespace}.svc:{port_of(job, other.type)}"
             cluster.setdefault(other.role, []).append(address)
     task = {"type": member.role, "index": member.index}
@@ -98,8 +102,7 @@ def tf_variables(job: TrainingJob, member: Member) -> dict[str, str]:
 
 
 def torch_variables(job: TrainingJob, member: Member) -> dict[str, str]:
-    trainers = [found for found in members_of(job) if found.type != AI_MASTER]
-    leader = leaders(job)[0]
+    trainers, leader = trainers_of(job), leaders(job)[0]
     rank = trainers.index(member) if member in trainers else 0
     return {
         "MASTER_PORT": str(port_of(job, leader.type)),

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
@@ -24,6 +24,7 @@ from paddle_operator.desired.kubedl.refusal import refusal_of
 from paddle_operator.desired.kubedl.snapshot import Snapshot
 from paddle_operator.desired.kubedl.state import Phase, State, deadline_of, end_of, verdict_on
 from paddle_operator.desired.kubedl.status import status_of_ended
+from paddle_operator.desired.moments import after
 from paddle_operator.desired.training import numbers
 from paddle_operator.desired.training.abandoned import without_abandoned
 from paddle_operator.desired.training.decision import GANGS, Decision, Piece, Pieces, pieces, stopped
@@ -123,4 +124,4 @@ def gangs(snapshot: Snapshot) -> Pieces:
 def _expiry(snapshot: Snapshot) -> datetime | None:
     """Give the time at which an ended job itself goes."""
     end, seconds = snapshot.before.completion_time, snapshot.job.spec.ttl_seconds_after_finished
-    return None if end is None or seconds is None else end + timedelta(seconds=seconds)
+    return None if end is None or seconds is None else after(end, seconds)

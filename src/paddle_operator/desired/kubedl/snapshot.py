@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from paddle_operator.api import names
 from paddle_operator.api.cachebackend import CacheBackend
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.sampleset import SampleSet
@@ -11,6 +12,13 @@ from paddle_operator.desired.kubedl.frameworks import TrainingJob
 from paddle_operator.desired.training.observedpod import ObservedPod
 from paddle_operator.desired.training.settings import Scheduling
 from paddle_operator.desired.training.supply import Supply
+
+BEGUN = (names.CONDITION_RUNNING, names.CONDITION_RESTARTING)
+
+
+def goes_on(status: TrainingJobStatus) -> bool:
+    """Tell whether the job has begun and not ended, also while it is between two pods."""
+    return any(found.type in BEGUN and found.status == "True" for found in status.conditions)
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,8 @@ class Snapshot:
             now=self.now,
             known=before.conditions,
             has_run=bool(self.pods),
-            has_pods=bool(self.pods),
+            pods=self.pods,
+            goes_on=goes_on(before),
             claimed=before.cache_backend_name,
             sample_set_ref=spec.sample_set_ref,
             sample_set=self.sample_set,

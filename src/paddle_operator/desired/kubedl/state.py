@@ -1,7 +1,7 @@
 """Where a job stands, and why, in words for its user."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from paddle_operator.api import names
@@ -18,6 +18,7 @@ from paddle_operator.desired.kubedl.frameworks import (
     replicas_of,
 )
 from paddle_operator.desired.kubedl.snapshot import Snapshot
+from paddle_operator.desired.moments import after
 from paddle_operator.desired.training.fleet import Fleet
 from paddle_operator.desired.training.observedpod import Bucket, why_not_running
 
@@ -77,7 +78,7 @@ def verdict_on(snapshot: Snapshot, fleet: Fleet[Member], failures: Failures) -> 
 def deadline_of(snapshot: Snapshot) -> datetime | None:
     """Count from the job's first look, and so also while it waits for its data."""
     seconds = snapshot.job.spec.active_deadline_seconds
-    return None if seconds is None else (snapshot.before.start_time or snapshot.now) + timedelta(seconds=seconds)
+    return None if seconds is None else after(snapshot.before.start_time or snapshot.now, seconds)
 
 
 def has_succeeded(job: TrainingJob, done: frozenset[str]) -> bool:

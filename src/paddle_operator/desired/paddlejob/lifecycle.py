@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from paddle_operator.api import names
 from paddle_operator.api.paddlejob import CleanPodPolicy, PaddleJobPhase
+from paddle_operator.desired.moments import after
 from paddle_operator.desired.paddlejob.edition import Fleet, have_succeeded
 from paddle_operator.desired.paddlejob.roles import RoleName, is_elastic
 from paddle_operator.desired.paddlejob.snapshot import Snapshot
@@ -99,7 +100,7 @@ def replaced(snapshot: Snapshot, fleet: Fleet) -> tuple[tuple[ObservedPod, ...],
 def deadline_of(snapshot: Snapshot) -> datetime | None:
     """Count from the time at which the job was first seen running, which only the status remembers."""
     start, seconds = snapshot.before.start_time, snapshot.job.spec.active_deadline_seconds
-    return None if start is None or seconds is None else start + timedelta(seconds=seconds)
+    return None if start is None or seconds is None else after(start, seconds)
 
 
 def _overdue(snapshot: Snapshot) -> Verdict | None:
@@ -120,4 +121,4 @@ def is_cleaned(snapshot: Snapshot) -> bool:
 def expiry_of(snapshot: Snapshot) -> datetime | None:
     """Give the time at which an ended job itself goes."""
     end, seconds = snapshot.before.completion_time, snapshot.job.spec.ttl_seconds_after_finished
-    return None if end is None or seconds is None else end + timedelta(seconds=seconds)
+    return None if end is None or seconds is None else after(end, seconds)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from paddle_operator.api.cachebackend import CacheBackend
 from paddle_operator.api.manifest import Manifest
-from paddle_operator.api.paddlejob import PaddleJob, PaddleJobStatus
+from paddle_operator.api.paddlejob import PaddleJob, PaddleJobPhase, PaddleJobStatus
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.desired.training.observedpod import ObservedPod
 from paddle_operator.desired.training.settings import DEFAULT_IMAGE, Scheduling
@@ -28,6 +28,11 @@ class Settings:
     etcd_server: str = ""
     scheduling: Scheduling = Scheduling.NONE
     port_range: PortRange = PortRange()
+
+
+def goes_on(status: PaddleJobStatus) -> bool:
+    """Tell whether the job has begun and not ended, also while it is between its pods and others."""
+    return status.phase in (PaddleJobPhase.RUNNING, PaddleJobPhase.RESTARTING)
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,8 @@ class Snapshot:
             now=self.now,
             known=before.conditions,
             has_run=before.start_time is not None,
-            has_pods=bool(self.pods),
+            pods=self.pods,
+            goes_on=goes_on(before),
             claimed=before.cache_backend_name,
             sample_set_ref=spec.sample_set_ref,
             sample_set=self.sample_set,

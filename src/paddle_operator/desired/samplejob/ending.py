@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from paddle_operator.api import names
 from paddle_operator.api.conditions import condition
 from paddle_operator.api.samplejob import PartitionResult
+from paddle_operator.desired.moments import after
 from paddle_operator.desired.samplejob.decision import Decision
 from paddle_operator.desired.samplejob.orders import own_prefix
 from paddle_operator.desired.samplejob.partitions import Part
@@ -43,7 +44,7 @@ def after_the_end(snapshot: Snapshot) -> Decision:
     if spec.ttl_seconds_after_finished is None or before.completion_time is None:
         due = None
     else:
-        due = before.completion_time + timedelta(seconds=spec.ttl_seconds_after_finished)
+        due = after(before.completion_time, spec.ttl_seconds_after_finished)
     status = replace(before, results=results, observed_generation=snapshot.job.metadata.generation)
     finalizers = None if lost else without_own(snapshot)
     expired = due is not None and due <= snapshot.now

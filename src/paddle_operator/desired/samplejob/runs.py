@@ -17,6 +17,7 @@ from paddle_operator.api.samplejob import (
     SampleJobPhase,
     SampleJobStatus,
 )
+from paddle_operator.desired.moments import after
 from paddle_operator.desired.ownership import owned
 from paddle_operator.desired.samplejob.decision import Decision
 from paddle_operator.desired.samplejob.schedule import ScheduleError, following, latest
@@ -76,7 +77,7 @@ def _turn(snapshot: Snapshot) -> Turn:
 def _due(snapshot: Snapshot, due: datetime | None, coming: datetime) -> Turn:
     spec = snapshot.job.spec
     patience = spec.starting_deadline_seconds
-    if due is not None and patience is not None and due + timedelta(seconds=patience) < snapshot.now:
+    if due is not None and patience is not None and after(due, patience) < snapshot.now:
         message = f"the run of {due.isoformat()} was left out: it was more than {patience} s late"
         return Turn(Refusal(names.REASON_RUN_MISSED, message), next=coming)
     others = _others(snapshot, due) if due is not None else []

@@ -1,12 +1,13 @@
 """A job on its way: begun when nothing is in its way, then looked after until all parts ended, or it is stopped."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
 from paddle_operator.api import names
 from paddle_operator.api.samplejob import PartitionResult, SampleJobPhase, SampleJobStatus
+from paddle_operator.desired.moments import after
 from paddle_operator.desired.samplejob.decision import Decision
 from paddle_operator.desired.samplejob.ending import with_own, without_own
 from paddle_operator.desired.samplejob.orders import job_name, problem, targets
@@ -83,7 +84,7 @@ def _stop(snapshot: Snapshot) -> Refusal | None:
 
 def _deadline(snapshot: Snapshot) -> datetime | None:
     seconds, begun = snapshot.job.spec.active_deadline_seconds, snapshot.before.start_time
-    return None if seconds is None or begun is None else begun + timedelta(seconds=seconds)
+    return None if seconds is None or begun is None else after(begun, seconds)
 
 
 def _terminated(snapshot: Snapshot) -> Refusal | None:

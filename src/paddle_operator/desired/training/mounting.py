@@ -5,7 +5,6 @@ from paddle_operator.api.names import ENV_CACHE_NAME, VOLUME_CACHE
 from paddle_operator.desired.training.placement import cached_here, near_data, preferring, with_data
 from paddle_operator.desired.training.supply import Supply, runs_without_cache
 
-LONGEST_LABEL = 63
 GROUPS = ("containers", "initContainers")
 
 
@@ -63,7 +62,5 @@ def nearness(supply: Supply, worker: int | None) -> Manifest | None:
     engine = cache.spec.cache_engine if cache is not None else None
     if engine is not None and engine.juicefs is not None and worker is not None:
         return cached_here(namespace, name, worker) if worker < engine.juicefs.replicas else None
-    label = f"s-{namespace}-{name}"
-    if engine is None or engine.fluid is None or len(label) > LONGEST_LABEL:
-        return None
-    return {"key": f"fluid.io/{label}", "operator": "In", "values": ["true"]}
+    label = cache.status.node_label if cache is not None and cache.status is not None else ""
+    return {"key": label, "operator": "In", "values": ["true"]} if label else None

@@ -71,6 +71,13 @@ def observed_pod(manifest: Manifest) -> ObservedPod:
     )
 
 
+def claims_of(pod: ObservedPod) -> frozenset[str]:
+    """Name the claims that it mounts."""
+    volumes = (pod.manifest.get("spec") or {}).get("volumes") or []
+    claims = (found.get("persistentVolumeClaim") or {} for found in volumes)
+    return frozenset(str(claim["claimName"]) for claim in claims if "claimName" in claim)
+
+
 def _role(labels: dict[str, str]) -> str:
     return labels.get(LABEL_RESOURCE_TYPE) or labels.get(LABEL_REPLICA_TYPE) or ""
 
@@ -135,6 +142,11 @@ def restarts(pod: ObservedPod) -> int:
     """Count how often its node started its containers again."""
     found = (pod.manifest.get("status") or {}).get("containerStatuses") or []
     return sum(int(container.get("restartCount") or 0) for container in found)
+
+
+def created_at(pod: ObservedPod) -> datetime | None:
+    told = pod.manifest["metadata"].get("creationTimestamp")
+    return None if told is None else msgspec.convert(told, datetime)
 
 
 def exit_codes(pod: ObservedPod, container: str) -> tuple[int, ...]:

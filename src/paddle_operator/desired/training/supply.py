@@ -1,7 +1,7 @@
 """The data that a job waits for, a SampleSet or a CacheBackend: whether it is there, and what is done without it."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
@@ -21,8 +21,10 @@ from paddle_operator.api.meta import Condition
 from paddle_operator.api.references import SampleSetReference
 from paddle_operator.api.sampleset import SampleSet, SampleSetPhase
 from paddle_operator.desired.cachebackend.naming import cache_name
+from paddle_operator.desired.moments import after
 from paddle_operator.desired.ownership import owner_of
 from paddle_operator.desired.telling import Refusal
+from paddle_operator.desired.training.observedpod import ObservedPod, claims_of
 
 
 @dataclass(frozen=True)
@@ -30,14 +32,16 @@ class Supply:
     """What a job asks for, and what was seen of it.
 
     `known` are the job's conditions as they were last written. `has_run`: it goes on while a cache node is away.
-    `has_pods`: what it decided to run without stays so. `claimed` is the cache that knows already of the job.
+    `pods` are the job's: what they have or lack, others made beside them have or lack too. `goes_on`: it has begun, and
+    a cache that is being deleted waits for it. `claimed` is the cache that knows already of the job.
     """
 
     job: Kind
     now: datetime
     known: tuple[Condition, ...] = ()
     has_run: bool = False
-    has_pods: bool = False
+    pods: tuple[ObservedPod, ...] = ()
+    goes_on: bool = False
     claimed: str = ""
     sample_set_ref: SampleSetReference | None = None
     sample_set: SampleSet | None = None
@@ -87,7 +91,7 @@ def deadline(supply: Supply) -> datetime | None:
         return None
     known = find(supply.known, names.CONDITION_DATA_READY)
     began = None if known is None or known.status != "False" else known.last_transition_time
-    return (began or supply.now) + timedelta(seconds=reference.timeout_seconds)
+    return after(began or supply.now, reference.timeout_seconds)
 
 
 def _sample_set(supply: Supply) -> Condition | None:
@@ -113,9 +117,9 @@ def _missing(message: str) -> Condition:
 def cache_condition(supply: Supply) -> Condition | None:
     if supply.cache_spec is None:
         return None
-    name, known = supply.cache_name, find(supply.known, names.CONDITION_CACHE_READY)
-    if supply.has_pods and known is not None and _is_done_without(known):
-        return known
+    name = supply.cache_name
+    if _began_without(supply):
+        return _done_without(supply)
     if supply.cache is None:
         inline = supply.cache_spec.cache_engine is not None
         words = "is being made" if inline else f"is not in namespace {supply.job.metadata.namespace}: create it"
@@ -130,15 +134,31 @@ def _standing(supply: Supply, status: CacheBackendStatus) -> Condition:
     name = supply.cache_name
     why = find(status.conditions, names.CONDITION_READY)
     words = f"CacheBackend {name} is {status.cache_status or 'not begun'}" + (f": {why.message}" if why else "")
-    if supply.cache is not None and supply.cache.metadata.deletion_timestamp is not None:
+    is_going = supply.cache is not None and supply.cache.metadata.deletion_timestamp is not None
+    if is_going and not supply.goes_on:
         return _told(names.REASON_WAITING_FOR_CACHE, f"CacheBackend {name} is being deleted")
     if status.cache_status == CacheBackendStatusWord.PVC_CREATED:
         return condition(names.CONDITION_CACHE_READY, names.REASON_CACHE_READY, words, holds=True)
     if status.cache_status != CacheBackendStatusWord.CACHE_FAILED:
         return _told(names.REASON_WAITING_FOR_CACHE, words)
-    if _choice(supply) is OnCacheFailure.RUN_WITHOUT:
+    if _choice(supply) is OnCacheFailure.RUN_WITHOUT and not supply.pods:
         return _told(names.REASON_RUNS_WITHOUT_CACHE, f"{words}; the job runs without it, as onCacheFailure asks")
     return _told(names.REASON_CACHE_FAILED, words)
+
+
+def _began_without(supply: Supply) -> bool:
+    """Tell it by the pods: pods of one job that have the data and pods that lack it would train on different things."""
+    may = _choice(supply) is OnCacheFailure.RUN_WITHOUT and bool(supply.pods)
+    return may and not any(supply.cache_name in claims_of(pod) for pod in supply.pods)
+
+
+def _done_without(supply: Supply) -> Condition:
+    """Keep the words that say why it was so decided."""
+    known = find(supply.known, names.CONDITION_CACHE_READY)
+    if known is not None and _is_done_without(known):
+        return known
+    words = f"the job's pods were made without CacheBackend {supply.cache_name}, as onCacheFailure asks"
+    return _told(names.REASON_RUNS_WITHOUT_CACHE, words)
 
 
 def _told(reason: str, message: str) -> Condition:

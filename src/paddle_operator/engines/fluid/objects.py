@@ -1,6 +1,7 @@
 """A cache on Fluid: its Dataset, its runtime and its preload, as the CacheBackend describes them."""
 
 import re
+from dataclasses import replace
 
 from paddle_operator.api import names
 from paddle_operator.api.cachebackend import (
@@ -21,6 +22,7 @@ from paddle_operator.engines.fluid import reading
 NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 SHORTEST_MOUNT_POINT = 5
 LONGEST_LABEL = 63
+NODE_LABEL = "fluid.io/s-"
 # Either says which file system it is.
 JUICEFS_KEYS = {"metaurl", "token"}
 
@@ -46,16 +48,20 @@ class Fluid:
         return (Piece.DATASET, dataset(cache)), (runtime[0], runtime_object(cache, runtime[1])), *loads
 
     def owns(self, cache: CacheBackend, claim: Manifest, parts: Parts) -> bool:
-        """Go by what Fluid writes on its claims; older ones have no label."""
-        made = parts.get(Piece.DATASET)
-        if made is None or annotations_of(claim).get(names.ANNOTATION_CREATED_BY) != names.FLUID_CREATED_BY:
+        """Go by what Fluid writes on its claims; older ones have no label. The runtime's outlives a deleted Dataset."""
+        made, runtime = parts.get(Piece.DATASET), runtime_of(cache)
+        if annotations_of(claim).get(names.ANNOTATION_CREATED_BY) != names.FLUID_CREATED_BY:
             return False
-        return labels_of(claim).get(LABEL_FLUID_DATASET) in (None, dataset_id(cache, made))
+        told, served = labels_of(claim).get(LABEL_FLUID_DATASET), runtime is not None and runtime[0] in parts
+        if made is not None and told in (None, dataset_id(cache, made)):
+            return True
+        return served and (told in (None, label_of(cache)) or len(label_of(cache)) >= LONGEST_LABEL)
 
     def progress(self, cache: CacheBackend, parts: Parts) -> Progress:
         runtime = runtime_of(cache)
         shown = parts.get(runtime[0]) if runtime is not None else None
-        told = reading.progress(parts.get(Piece.DATASET) or {}, shown or {})
+        made = parts.get(Piece.DATASET) or {}
+        told = replace(reading.progress(made, shown or {}), node_label=node_label(cache, made))
         preload = preload_of(cache)
         return told if preload is None else reading.preloaded(told, parts.get(Piece.DATA_LOAD) or {}, preload.wait_for)
 
@@ -165,5 +171,15 @@ def data_load(cache: CacheBackend) -> Manifest:
 
 def dataset_id(cache: CacheBackend, made: Manifest) -> str:
     """Give what Fluid labels a Dataset's objects with: its name, or its uid where that is too long for a label."""
-    name = f"{cache.metadata.namespace}-{cache.metadata.name}"
+    name = label_of(cache)
     return name if len(name) < LONGEST_LABEL else uid_of(made)
+
+
+def node_label(cache: CacheBackend, made: Manifest) -> str:
+    """Give what Fluid labels the nodes with that cache a Dataset; it counts the prefix in."""
+    name = f"{NODE_LABEL}{label_of(cache)}"
+    return name if len(name) < LONGEST_LABEL else f"{NODE_LABEL}{uid_of(made)}"
+
+
+def label_of(cache: CacheBackend) -> str:
+    return f"{cache.metadata.namespace}-{cache.metadata.name}"

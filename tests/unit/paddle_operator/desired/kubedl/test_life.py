@@ -48,6 +48,13 @@ FAILURES = {
     "a segmentation fault": ("ExitCode", 139, "", False),
     "evicted": ("ExitCode", 1, "Evicted", True),
     "evicted where containers restart": ("OnFailure", 1, "Evicted", True),
+    "ended by the shutdown of its node": ("OnFailure", 1, "Terminated", True),
+    "not let in by a node that shuts down": ("OnFailure", 1, "NodeShutdown", True),
+    "not let in by a node without enough memory": ("OnFailure", 1, "OutOfmemory", True),
+    "not let in by a node without enough devices": ("ExitCode", 1, "OutOfnvidia.com/gpu", True),
+    "not let in by a node that lost its labels": ("OnFailure", 1, "NodeAffinity", True),
+    "not let in for reasons of its own": ("OnFailure", 1, "UnexpectedAdmissionError", True),
+    "not let in, and never to restart": ("Never", 1, "OutOfcpu", False),
     "killed, and never to restart": ("Never", 137, "", False),
     "evicted, and never to restart": ("Never", 1, "Evicted", False),
 }
@@ -90,10 +97,31 @@ def test_pods_that_go_on_failing_are_made_anew_later_and_later() -> None:
     assert world.state == "Restarting"
 
 
+def test_a_pod_that_no_node_let_in_is_made_anew_later_too() -> None:
+    """It has no containers, and so nobody tells when it ended."""
+    world = running(tf_job({"Worker": replicas(1)}))
+    for _ in range(2):
+        world.end("demo-worker-0", code=137).run()
+    pod = world.pod("demo-worker-0")
+    pod["metadata"]["creationTimestamp"] = world.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    pod["status"] = {"phase": "Failed", "reason": "OutOfcpu"}
+    assert world.settle().pod("demo-worker-0")["status"]["reason"] == "OutOfcpu"
+    assert "status" not in world.later(11).settle().pod("demo-worker-0")
+
+
 def test_containers_that_restart_count_against_the_limit() -> None:
     world = running(tf_job({"Worker": replicas(1, restartPolicy="OnFailure")}, backoffLimit=3))
     assert world.run(restarts=2).state == "Running"
     assert world.run(restarts=3).state == "Failed"
+
+
+def test_pods_and_containers_count_apart_against_the_limit() -> None:
+    types = {"Worker": replicas(1, restartPolicy="OnFailure"), "Chief": replicas(1)}
+    world = running(tf_job(types, backoffLimit=2))
+    for _ in range(2):
+        world.run("demo-worker-0", restarts=1).run("demo-chief-0").end("demo-chief-0", code=137)
+    assert (world.status.restarts, world.run("demo-chief-0").state) == (2, "Running")
+    assert world.run("demo-worker-0", restarts=2).state == "Failed"
 
 
 def test_what_failed_is_recorded_before_anything_is_deleted() -> None:
@@ -148,6 +176,13 @@ def test_a_deadline_counts_from_the_first_look_also_while_a_job_waits() -> None:
     assert "60 seconds after its start" in world.why()
 
 
+def test_a_time_that_no_calendar_holds_is_one_that_never_comes() -> None:
+    world = running(tf_job(activeDeadlineSeconds=10**12, ttlSecondsAfterFinished=10**12))
+    assert world.state == "Running"
+    assert world.end("demo-worker-0").later(10**6).settle().state == "Succeeded"
+    assert not world.expired
+
+
 def test_another_template_starts_all_pods_anew() -> None:
     world = running(tf_job())
     world.edit(tfReplicaSpecs={"PS": replicas(1), "Worker": replicas(1)})
@@ -168,9 +203,14 @@ def test_a_lost_pod_comes_back_and_a_second_pass_writes_nothing() -> None:
 
 
 def test_what_is_not_supported_is_warned_about_once() -> None:
-    cron = {"schedule": "@daily"}
-    world = TrainingWorld(tf_job(cronPolicy=cron, modelVersion={"modelName": "m"})).settle()
-    assert world.told.count("NoEffect!") == 2
+    unknown = {
+        "cronPolicy": {"schedule": "@daily"},
+        "modelVersion": {"modelName": "m"},
+        "schedulingPolicy": {"priority": 5},
+    }
+    world = TrainingWorld(tf_job(**unknown)).settle()
+    assert world.told.count("NoEffect!") == 3
+    assert "NoEffect!" not in TrainingWorld(tf_job(schedulingPolicy={"queue": "a"})).settle().told
 
 
 REFUSED = {

@@ -94,11 +94,36 @@ def test_pytorch_processes_know_the_master_their_rank_and_how_many_they_are() ->
     assert policies == ["Never", "OnFailure"]
 
 
+def test_every_container_of_a_pytorch_pod_is_told_the_same() -> None:
+    worker = replicas(1, "pytorch")
+    worker["template"]["spec"]["containers"].insert(0, {"name": "side", "image": "side:v1"})
+    world = started(torch_job({"Master": replicas(1, "pytorch"), "Worker": worker}))
+    side, main = (world.env("demo-worker-0", number) for number in range(2))
+    assert side == main
+    assert list(main) == ["MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK", "PYTHONUNBUFFERED"]
+
+
 def test_pytorch_workers_without_a_master_meet_at_the_first() -> None:
     world = started(torch_job({"Worker": replicas(2, "pytorch")}))
     assert [world.env(name)["RANK"] for name in world.pods] == ["0", "1"]
     assert world.env("demo-worker-1")["MASTER_ADDR"] == "demo-worker-0"
     assert world.names(Piece.SERVICE) == ["demo-worker-0"]
+
+
+def test_pytorch_workers_do_not_meet_at_an_ai_master() -> None:
+    world = started(torch_job({"AIMaster": replicas(1, "pytorch"), "Worker": replicas(2, "pytorch")}))
+    assert world.pods == ["demo-aimaster-0", "demo-worker-0", "demo-worker-1"]
+    assert world.names(Piece.SERVICE) == ["demo-worker-0"]
+    told = [world.env(name) for name in ("demo-worker-0", "demo-worker-1")]
+    assert [env["MASTER_ADDR"] for env in told] == ["localhost", "demo-worker-0"]
+    assert [(env["RANK"], env["WORLD_SIZE"]) for env in told] == [("0", "2"), ("1", "2")]
+
+
+def test_an_ai_master_does_not_count_as_one_that_trains() -> None:
+    alone = started(tf_job({"AIMaster": replicas(1), "Worker": replicas(1)}))
+    assert [alone.env(name) for name in alone.pods] == [{}, {}]
+    several = started(tf_job({"AIMaster": replicas(1), "Worker": replicas(2)}))
+    assert list(json.loads(several.env("demo-worker-1")["TF_CONFIG"])["cluster"]) == ["worker"]
 
 
 def test_workers_start_when_those_that_they_need_run() -> None:

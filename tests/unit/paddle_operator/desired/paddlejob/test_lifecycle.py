@@ -379,6 +379,12 @@ def test_an_ended_job_is_deleted_when_its_time_is_over() -> None:
     assert world.expired
 
 
+def test_a_time_that_no_calendar_holds_is_one_that_never_comes() -> None:
+    world = running(activeDeadlineSeconds=10**12, ttlSecondsAfterFinished=10**12)
+    world.succeed(*WORKERS)
+    assert (world.settle().status.phase, world.expired) == ("Completed", False)
+
+
 def test_a_suspended_job_has_no_pods_and_starts_anew_when_it_goes_on() -> None:
     world = running(activeDeadlineSeconds=60)
     world.edit(suspend=True)

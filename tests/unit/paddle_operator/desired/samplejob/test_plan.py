@@ -136,6 +136,14 @@ def test_a_deadline_does_not_wait_for_a_server_that_is_away() -> None:
     assert plan(done).finalizers is None
 
 
+def test_a_time_that_no_calendar_holds_is_one_that_never_comes() -> None:
+    far: Manifest = {"activeDeadlineSeconds": 10**12, "ttlSecondsAfterFinished": 10**12}
+    works = plan(saying(begun(seen(decoded("clear", **far))), Work("clear", Standing.RUNNING, began=NOON)))
+    assert (works.status and works.status.phase, works.expired) == ("Running", False)
+    ended = {"phase": "Succeeded", "completionTime": "2026-01-01T11:00:00Z"}
+    assert not plan(seen(decoded("clear", ended, **far))).expired
+
+
 def test_a_second_look_changes_nothing() -> None:
     job = begun(seen())
     half = Work("warmup", Standing.RUNNING, began=NOON - dt.timedelta(seconds=10), bytes=50, total_bytes=100)

@@ -83,12 +83,13 @@ def test_a_second_look_starts_nothing_and_says_the_same() -> None:
         ({"concurrencyPolicy": "Forbid"}, (run("a"),), False, "JobAlreadyActive: the run of 2026-01-01T12:00"),
         ({"concurrencyPolicy": "Forbid"}, (run("a", "Failed"),), True, "Scheduled"),
         ({"schedule": "59 11 * * *", "startingDeadlineSeconds": 60}, (), True, "Scheduled"),
+        ({"schedule": "58 11 * * *", "startingDeadlineSeconds": 10**12}, (), True, "Scheduled"),
         ({"schedule": "58 11 * * *", "startingDeadlineSeconds": 60}, (), False, "MissSchedule: the run of"),
         ({"schedule": "0 0 30 2 *"}, (), False, "Invalid: the schedule '0 0 30 2 *' never comes"),
     ],
     ids=[
         *("due", "suspended", "allowed beside another", "forbidden beside another", "after another"),
-        *("late, but not too late", "too late", "a schedule that never comes"),
+        *("late, but not too late", "never too late", "too late", "a schedule that never comes"),
     ],
 )
 def test_what_is_due_is_started_or_it_is_said_why_not(

@@ -113,6 +113,34 @@ def test_a_job_that_runs_without_its_cache_goes_on_so_when_the_cache_recovers() 
     assert world.why("CacheReady").startswith("RunsWithoutCache: ")
 
 
+def test_a_job_that_has_its_cache_keeps_it_in_all_pods_when_the_cache_fails_and_recovers() -> None:
+    world = using({**NAMED, "onCacheFailure": "RunWithout"})
+    world.cache = ready_cache()
+    world.settle().run("demo-ps-0").run()
+    world.cache = ready_cache("CacheFailed")
+    world.settle()
+    assert world.why("CacheReady").startswith("CacheFailed: CacheBackend mnist is CacheFailed")
+    world.lose("demo-worker-1")
+    world.settle()
+    assert [mounts(world, name) for name in world.pods] == [[("mnist", "/data")]] * 3
+    world.cache = ready_cache()
+    world.lose("demo-worker-0")
+    world.settle()
+    assert [mounts(world, name) for name in world.pods] == [[("mnist", "/data")]] * 3
+    assert world.why("CacheReady").startswith("CacheReady: ")
+    assert "RunsWithoutCache!" not in world.told
+
+
+def test_a_job_that_begins_anew_decides_anew_whether_it_runs_without_its_cache() -> None:
+    world = using({**NAMED, "onCacheFailure": "RunWithout"})
+    world.cache = ready_cache("CacheFailed")
+    world.settle()
+    world.cache = ready_cache()
+    world.lose("demo-ps-0")
+    assert mounts(world.settle(), "demo-ps-0") == [("mnist", "/data")]
+    assert world.why("CacheReady").startswith("CacheReady: ")
+
+
 def test_a_job_that_runs_does_not_mind_what_becomes_of_its_cache() -> None:
     """The original could not end a job whose cache was gone."""
     world = using(NAMED)
@@ -142,6 +170,29 @@ def test_a_cache_that_is_being_deleted_is_not_begun_with() -> None:
     assert (world.pods, world.why("CacheReady")) == ([], "WaitingForCache: CacheBackend mnist is being deleted")
 
 
+def test_a_job_between_two_pods_goes_on_with_a_cache_that_is_being_deleted_and_waits_for_it() -> None:
+    world = TrainingWorld(tf_job({"Worker": replicas(1)}, cacheBackend=NAMED))
+    world.cache = ready_cache()
+    world.settle().run()
+    world.cache["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z"
+    world.end("demo-worker-0", code=137)
+    assert mounts(world, "demo-worker-0") == [("mnist", "/data")]
+    assert world.why("CacheReady").startswith("CacheReady: ")
+    assert world.state == "Restarting"
+
+
+def test_a_job_lets_a_cache_go_that_is_being_deleted_and_not_ready() -> None:
+    """Were it to go on, both would wait for each other."""
+    world = TrainingWorld(tf_job({"Worker": replicas(1)}, cacheBackend=NAMED))
+    world.cache = ready_cache()
+    world.settle().run()
+    world.cache = ready_cache("PVCCreating")
+    world.cache["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z"
+    world.end("demo-worker-0", code=137)
+    assert (world.pods, world.state) == ([], "Created")
+    assert world.why("CacheReady") == "WaitingForCache: CacheBackend mnist is being deleted"
+
+
 def odd_template() -> Manifest:
     container = {"name": "tensorflow", "image": "demo:v1", "volumeMounts": [{"name": "own", "mountPath": "/data/"}]}
     side = {"name": "side", "image": "demo:v1", "env": [{"name": "KUBEDL_CACHE_NAME", "value": "mine"}]}
@@ -160,7 +211,10 @@ def test_what_the_user_has_is_not_overwritten_and_init_containers_see_the_data_t
     assert [mount["name"] for mount in main["volumeMounts"]] == ["own"]
     assert [mount["name"] for mount in side["volumeMounts"]] == ["cachevolume-1"]
     assert world.env("demo-worker-0", 1)["KUBEDL_CACHE_NAME"] == "mine"
-    assert [mount["mountPath"] for mount in spec["initContainers"][0]["volumeMounts"]] == ["/data"]
+    (first,) = spec["initContainers"]
+    assert first["volumeMounts"] == [{"name": "cachevolume-1", "mountPath": "/data"}]
+    assert first["env"] == [{"name": "KUBEDL_CACHE_NAME", "value": "mnist"}]
+    assert spec["volumes"][2]["persistentVolumeClaim"] == {"claimName": "mnist"}
 
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -193,7 +247,12 @@ def test_a_tf_job_may_name_a_sample_set_as_a_paddle_job_does() -> None:
     assert late.later(60).settle().state == "Failed"
 
 
-def test_a_job_may_have_a_cache_of_several_sources_and_a_sample_set_beside_it() -> None:
+def test_a_job_may_wait_for_longer_than_any_calendar_holds() -> None:
+    reference = {"name": "imagenet", "mountPath": "/mnt", "timeoutSeconds": 10**12}
+    assert TrainingWorld(torch_job(sampleSetRef=reference)).settle().later(10**6).settle().state == "Created"
+
+
+def test_a_job_may_have_a_cache_and_a_sample_set_beside_it() -> None:
     """The original had one cache for a job, and nothing else."""
     reference = {"name": "imagenet", "mountPath": "/mnt"}
     world = TrainingWorld(tf_job({"Worker": replicas(1)}, cacheBackend=NAMED, sampleSetRef=reference))

@@ -45,6 +45,14 @@ def test_the_documents_cache_becomes_the_dataset_and_the_runtime_that_fluid_know
     )
 
 
+def test_each_data_source_is_a_mount_of_its_own() -> None:
+    sources = [{"location": "s3://bucket/a", "subDirName": "a"}, {"location": "hdfs://b/c", "subDirName": "b"}]
+    ((_, dataset), _) = Fluid().objects(cache(dataset={"dataSources": sources}))
+    assert dataset["spec"] == {
+        "mounts": [{"mountPoint": "s3://bucket/a", "name": "a"}, {"mountPoint": "hdfs://b/c", "name": "b"}]
+    }
+
+
 def test_a_runtime_without_a_number_of_workers_has_one() -> None:
     """The original asked for none: all was bound, and nothing cached."""
     (_, (_, runtime)) = Fluid().objects(cache(engine={"fluid": {"alluxioRuntime": {}}}))
@@ -118,6 +126,39 @@ def test_a_claim_is_known_by_what_fluid_wrote_on_it(name: str, found: Manifest, 
     parts = {Piece.DATASET: {"metadata": {"name": name, "uid": "uid-2"}}}
     assert Fluid().owns(cache(name), found, parts) is ours
     assert not Fluid().owns(cache(name), found, {})
+
+
+LABELS = {
+    "by name": ("mnist", "fluid.io/s-default-mnist"),
+    "by name, up to 62 characters with the prefix": ("c" * 43, f"fluid.io/s-default-{'c' * 43}"),
+    "by uid, where that is more": ("c" * 44, "fluid.io/s-uid-2"),
+}
+
+
+@pytest.mark.parametrize(("name", "label"), LABELS.values(), ids=LABELS.keys())
+def test_nodes_that_cache_a_dataset_are_known_by_the_label_that_fluid_gives_them(name: str, label: str) -> None:
+    parts = {Piece.DATASET: {"metadata": {"name": name, "uid": "uid-2"}}}
+    assert Fluid().progress(cache(name), parts).node_label == label
+
+
+LEFT = {
+    "of our runtime": ("mnist", claim(BY_FLUID, {"fluid.io/dataset-id": "default-mnist"}), True),
+    "of our runtime, on an older Fluid": ("mnist", claim(BY_FLUID, {}), True),
+    "of our runtime, with the uid of the Dataset before": (
+        "c" * 56,
+        claim(BY_FLUID, {"fluid.io/dataset-id": "uid-1"}),
+        True,
+    ),
+    "of another Dataset": ("mnist", claim(BY_FLUID, {"fluid.io/dataset-id": "default-other"}), False),
+    "of nobody": ("mnist", claim({}, {}), False),
+}
+
+
+@pytest.mark.parametrize(("name", "found", "ours"), LEFT.values(), ids=LEFT.keys())
+def test_a_claim_that_outlived_its_dataset_is_known_by_the_runtime(name: str, found: Manifest, *, ours: bool) -> None:
+    runtime = {Piece.ALLUXIO_RUNTIME: {"metadata": {"name": name}}}
+    anew = {**runtime, Piece.DATASET: {"metadata": {"name": name, "uid": "uid-2"}}}
+    assert [Fluid().owns(cache(name), found, parts) for parts in (runtime, anew)] == [ours, ours]
 
 
 def test_the_registry_knows_each_engine_by_the_member_that_asks_for_it() -> None:
