@@ -140,8 +140,7 @@ async def test_fluids_own_words_are_told_and_a_deadline_ends_the_wait(
     stand_in.why_not = "mount local:///dataset/mnist: no such directory"
     api.put("cachebackends", cache_backend(options={"timeoutSeconds": 1}))
     async with managing(controllers()):
-        await eventually(stands(api, "PVCCreating"))
-        assert why(api).endswith("is NotBound: mount local:///dataset/mnist: no such directory")
+        await eventually(lambda: why(api).endswith("is NotBound: mount local:///dataset/mnist: no such directory"))
         await eventually(stands(api, "CacheFailed"))
         assert why(api).startswith("CacheTimeout: it was not ready after 1 seconds: ")
         stand_in.why_not = ""

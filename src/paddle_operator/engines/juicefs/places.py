@@ -97,15 +97,14 @@ class Directories:
     def inode(self, path: str) -> int | None:
         """Give a regular file's inode; nothing if there is none, or only beyond a symbolic link."""
         parent, _, name = path.rpartition("/")
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, PlaceError):
             found = os.stat(name, dir_fd=self._directory(parent), follow_symlinks=False)
             return found.st_ino if stat.S_ISREG(found.st_mode) and found.st_dev == self._device else None
         return None
 
     def _directory(self, path: str) -> int:
         if path not in self._kept:
-            above, _, name = path.rpartition("/")
-            opened = os.open(name, STEP, dir_fd=self._directory(above)) if path else os.open(self.root, PASSING)
+            opened = passed(self.root, path.split("/") if path else ())
             if len(self._kept) >= MOST_KEPT:
                 os.close(self._kept.pop(next(iter(self._kept))))
             self._kept[path] = opened

@@ -101,7 +101,7 @@ def test_inodes_are_found_through_no_link_and_few_directories_stay_open(tmp_path
     for name in ("top", "b/1", "b/2", "a/x/deep", *(f"many{number}/file" for number in range(places.MOST_KEPT + 5))):
         assert directories.inode(name) == (tmp_path / name).stat().st_ino
     assert len(os.listdir("/proc/self/fd")) == before + places.MOST_KEPT  # noqa: PTH208 counted, not read
-    for name in ("link", "a", "link/hostname", "a/loop/top", "nothing", "top/below"):
+    for name in ("link", "a", "link/hostname", "a/loop/top", "nothing", "top/below", "n/" * 2000 + "n"):
         assert directories.inode(name) is None
     directories.close()
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 counted, not read
