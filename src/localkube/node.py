@@ -13,6 +13,7 @@ from localkube.spec import ClusterSpec, NodeSpec
 from localkube.waiting import wait_until
 
 GONE_TIMEOUT = 10.0
+UP_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Node:
                     restart=False,
                 )
             )
-            self._wait()
+        self._wait()
         for program in nodeplane.programs(self.spec):
             self.control.start(program)
 
@@ -92,11 +93,12 @@ class Node:
         return state is not None and state.pid is not None
 
     def _wait(self) -> None:
-        try:
-            self.control.wait()
-        except errors.LocalkubeError as error:
-            log = self.cluster_paths.logs / f"{self.name}.log"
-            raise errors.LocalkubeError(f"{error}; see {log}") from None
+        """Let it have its disk and network, for as long as its first process lives."""
+        log = self.cluster_paths.logs / f"{self.name}.log"
+        otherwise = f"node {self.name} did not come up; see {log}"
+        wait_until(lambda: self.control.answers() or not self._has_process(), UP_TIMEOUT, otherwise, pause=0.02)
+        if not self.control.answers():
+            raise errors.LocalkubeError(f"{otherwise}: {launch.last_words(log)}")
 
     def stop(self) -> None:
         """As a machine is shut down: its programs are asked to end, then everything in it goes."""

@@ -33,6 +33,15 @@ def bring_up(*links: str) -> None:
         ip("link", "set", link, "up")
 
 
+def claiming(block: str) -> list[str]:
+    """Give the route by which this machine knows that a cluster has these addresses, also before it has a link."""
+    return ["route", "replace", "unreachable", block, "metric", LAST_RESORT, "proto", ROUTE_PROTOCOL]
+
+
+def claim(block: str) -> None:
+    ip(*claiming(block))
+
+
 def join(outside: int, outer: str, inner: str, *, outer_setup: Sequence[Sequence[str]]) -> None:
     """Make a veth pair from the namespace `outside` into ours, replacing one that a predecessor left."""
     with contextlib.suppress(errors.CommandFailedError):  # mostly there is none, or the kernel is quicker
