@@ -68,7 +68,8 @@ def up(home: Home, request: Request, progress: Progress, *, replace_other: bool 
         known = spec.load(paths.spec)
         if replace_other and paths.root.exists() and not _reusable(known, request, paths, programs):
             progress.say(
-                f"Cluster {request.name} is from another version, was asked for otherwise, or is ill: making it anew."
+                f"Cluster {request.name} is from another version, was asked for otherwise, is ill, or was left by a "
+                "test run that was killed: making it anew."
             )
             take_down(paths)
             known = None
@@ -105,6 +106,7 @@ def _reusable(known: ClusterSpec | None, request: Request, paths: ClusterPaths, 
         and known.binaries == str(programs)
         and not _differences(known, request)
         and len(known.nodes) == request.nodes
+        and not paths.dirty.exists()
         and Cluster(known, paths, packages.cni_directory()).healthy()
     )
 

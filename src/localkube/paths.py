@@ -60,6 +60,11 @@ class ClusterPaths:
         return self.root.with_name(f".{self.name}{REMOVED}")
 
     @property
+    def dirty(self) -> Path:
+        """There while tests use the cluster: when they were killed, nobody knows what they left in it."""
+        return self.root / "in-test"
+
+    @property
     def pki(self) -> Path:
         return self.root / "pki"
 
