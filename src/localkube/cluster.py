@@ -4,6 +4,7 @@ import contextlib
 import functools
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,14 +51,18 @@ class Cluster:
         if not self.control.alive():
             with progress.step(f"network {self.spec.block}, reached from here by link {self.spec.link}"):
                 self._start_first_process(descriptor)
-        with progress.step("control plane: etcd, API server, controller manager, scheduler, DNS"):
+        control_plane = progress.step("control plane: etcd, API server, controller manager, scheduler, DNS")
+        with control_plane, ThreadPoolExecutor() as meanwhile:
             for program in controlplane.programs(self.spec, self.paths):
                 self.control.start(program)
+            booting = [meanwhile.submit(node.boot) for node in self.nodes]
             wait_until(
                 self.api.ready, API_TIMEOUT, f"the API server is not ready; see {self.paths.logs}/kube-apiserver.log"
             )
             for manifest in addons.manifests(self.spec):
                 self.api.apply(manifest)
+            for boot in booting:
+                boot.result()
         with progress.step(f"{len(self.nodes)} nodes Ready") as update:
             for node in self.nodes:
                 node.start()

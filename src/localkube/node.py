@@ -65,6 +65,12 @@ class Node:
 
     def start(self) -> None:
         """Start the node where it is not running, and in it what is not running."""
+        self.boot()
+        for program in nodeplane.programs(self.spec):
+            self.control.start(program)
+
+    def boot(self) -> None:
+        """Have its disk and network, without a program in it."""
         if not self.control.alive():
             self._wait_gone()
             self._ensure_disk()
@@ -80,8 +86,6 @@ class Node:
                 )
             )
         self._wait()
-        for program in nodeplane.programs(self.spec):
-            self.control.start(program)
 
     def _wait_gone(self) -> None:
         """Let a predecessor that no longer answers end completely: its link and its disk are the same."""
