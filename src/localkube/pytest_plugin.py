@@ -17,6 +17,7 @@ from localkube.paths import Home
 from localkube.progress import Progress
 
 CLUSTER = pytest.StashKey[Cluster]()
+HAS_NAMESPACE = pytest.StashKey[bool]()
 RUNS_AT_ONCE = 8
 
 
@@ -37,11 +38,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """Keep the state of the cluster before anything is torn down."""
     report: pytest.TestReport = yield  # type: ignore[assignment]  # what pytest sends into the wrapper
     cluster = item.config.stash.get(CLUSTER, None)
-    if report.failed and cluster is not None and "kube" in getattr(item, "fixturenames", ()):
+    if report.failed and cluster is not None and _uses_cluster(item):
         place = Path(item.config.getoption("--localkube-artifacts")) / f"{_dashed(item.name)}-{report.when}"
         diagnostics.collect(cluster, place)
         report.sections.append(("localkube", f"objects, events and logs are in {place}"))
     return report  # type: ignore[return-value]
+
+
+def _uses_cluster(item: pytest.Item) -> bool:
+    """Tell whether a test asked for it, be it in its own words or while it ran."""
+    return "kube" in getattr(item, "fixturenames", ()) or item.stash.get(HAS_NAMESPACE, False)
 
 
 @pytest.fixture(scope="session")
@@ -77,7 +83,7 @@ def kube(localkube_home: Home, localkube_progress: Progress, pytestconfig: pytes
         yield cluster
         del pytestconfig.stash[CLUSTER]
         if pytestconfig.getoption("--localkube-keep"):
-            cluster.paths.dirty.unlink()
+            cluster.paths.dirty.unlink(missing_ok=True)
         else:
             clusters.down(localkube_home, name, localkube_progress)
 
@@ -98,6 +104,7 @@ def namespace(kube: Cluster, request: pytest.FixtureRequest) -> Iterator[Kubectl
     """Give the test a namespace of its own, as a kubectl bound to it."""
     kubectl = Kubectl.of(kube, f"{_dashed(request.node.name)}-{secrets.token_hex(3)}")
     kubectl.run("create", "namespace", kubectl.namespace)
+    request.node.stash[HAS_NAMESPACE] = True
     yield kubectl
     kubectl.run("delete", "namespace", kubectl.namespace, "--wait=false")
 
