@@ -1,15 +1,13 @@
 """Measures what a local cluster takes: time to come up and go, and what it uses when nobody does anything."""
 
 import argparse
-import shutil
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from figures import Findings
-from localkube import cgroups, clusters
+from localkube import cgroups, clusters, temporary
 from localkube.cluster import Cluster
 from localkube.paths import Home
 from localkube.progress import Progress
@@ -101,13 +99,8 @@ def main() -> None:
     parser.add_argument("--idle", type=float, default=60.0, help="seconds over which it is measured (60)")
     parser.add_argument("--keep", action="store_true", help="write the results to bench/results")
     asked = parser.parse_args()
-    state = Path(tempfile.mkdtemp(prefix="lk-", dir="/var/tmp"))
-    home = Home(state, Home.from_environment().cache)
-    try:
+    with temporary.home(Home.from_environment().cache, Progress()) as home:
         figures = measure(home, asked)
-    finally:
-        clusters.down(home, "bench", Progress())
-        shutil.rmtree(state)
     found = Findings(COLUMNS, rows_of(figures), figures)
     found.show()
     if asked.keep:

@@ -24,7 +24,8 @@ def networks_in_use() -> list[Network]:
 
 
 def free_block(taken: Iterable[Network]) -> str:
-    used = [network for network in taken if network.prefixlen > 0]
+    # A VPN that wants everything writes two halves of the world, to be nearer than the default route.
+    used = [network for network in taken if network.prefixlen > 1]
     for candidate in CANDIDATES:
         if not any(candidate.overlaps(network) for network in used):
             return str(candidate)

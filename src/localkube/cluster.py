@@ -4,10 +4,11 @@ import contextlib
 import functools
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from localkube import addons, cgroups, commands, controlplane, errors, kubeconfig, pki, spec
+from localkube import addons, cgroups, commands, controlplane, errors, kubeconfig, nodeplane, pki, spec
 from localkube.api import Api
 from localkube.init import launch, network
 from localkube.init.control import Control
@@ -50,14 +51,18 @@ class Cluster:
         if not self.control.alive():
             with progress.step(f"network {self.spec.block}, reached from here by link {self.spec.link}"):
                 self._start_first_process(descriptor)
-        with progress.step("control plane: etcd, API server, controller manager, scheduler, DNS"):
+        control_plane = progress.step("control plane: etcd, API server, controller manager, scheduler, DNS")
+        with control_plane, ThreadPoolExecutor() as meanwhile:
             for program in controlplane.programs(self.spec, self.paths):
                 self.control.start(program)
+            booting = [meanwhile.submit(node.boot) for node in self.nodes]
             wait_until(
                 self.api.ready, API_TIMEOUT, f"the API server is not ready; see {self.paths.logs}/kube-apiserver.log"
             )
             for manifest in addons.manifests(self.spec):
                 self.api.apply(manifest)
+            for boot in booting:
+                boot.result()
         with progress.step(f"{len(self.nodes)} nodes Ready") as update:
             for node in self.nodes:
                 node.start()
@@ -86,7 +91,7 @@ class Cluster:
         try:
             self.control.wait()
         except errors.LocalkubeError as error:
-            raise errors.LocalkubeError(f"{error}: {_last_line(log)}") from None
+            raise errors.LocalkubeError(f"{error}: {launch.last_words(log)}") from None
 
     def wait_ready(self, update: Callable[[str], None] = lambda _: None) -> None:
         names = {node.name for node in self.spec.nodes}
@@ -103,10 +108,11 @@ class Cluster:
     def healthy(self) -> bool:
         """Every program runs, the API server answers, every node is Ready."""
         try:
-            running = self.control.status()
-            programs_run = all(name in running and running[name].pid for name in controlplane.COMPONENTS)
             return (
-                programs_run and self.api.ready() and self.api.ready_nodes() >= {node.name for node in self.spec.nodes}
+                self.control.runs(controlplane.COMPONENTS)
+                and all(node.control.runs(nodeplane.COMPONENTS) for node in self.nodes)
+                and self.api.ready()
+                and self.api.ready_nodes() >= {node.name for node in self.spec.nodes}
             )
         except errors.LocalkubeError:
             return False
@@ -126,8 +132,16 @@ def take_down(paths: ClusterPaths) -> None:
                 pass
     detach_disks(paths)
     cgroups.remove(ident)
+    sweep(paths)
     if paths.root.exists():
-        shutil.rmtree(paths.root)
+        paths.root.rename(paths.removed)
+        sweep(paths)
+
+
+def sweep(paths: ClusterPaths) -> None:
+    """Remove what is a cluster's no more; a killed `down` may have left a part of it."""
+    if paths.removed.exists():
+        shutil.rmtree(paths.removed)
 
 
 def detach_disks(paths: ClusterPaths) -> None:
@@ -142,8 +156,3 @@ def _detached(disk: Path) -> bool:
     for device in devices:
         commands.succeeds(["losetup", "--detach", device])
     return not devices
-
-
-def _last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    return lines[-1] if lines else f"nothing in {log}"

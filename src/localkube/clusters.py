@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from localkube import addresses, binaries, errors, lock, packages, preflight, sizes, spec
-from localkube.cluster import Cluster, take_down
+from localkube.cluster import Cluster, sweep, take_down
 from localkube.images import archive, load
+from localkube.init import network
 from localkube.paths import ClusterPaths, Home
 from localkube.progress import Progress
 from localkube.spec import ClusterSpec
 
 SMALLEST_DISK = 2 << 30
+# Of the machine, not of a home: clusters of all homes share its addresses.
+NETWORKS = Path("/run/localkube.lock")
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,15 @@ def up(home: Home, request: Request, progress: Progress, *, replace_other: bool 
     """Bring the cluster up, or finish what an earlier call began; `replace_other` rebuilds one that is not as asked."""
     paths = home.cluster(request.name)
     _refuse_impossible(request)
+    if not replace_other:
+        _refuse_strange(paths)
     programs = prepare(home, progress)
     with _alone(paths, progress) as descriptor:
         known = spec.load(paths.spec)
         if replace_other and paths.root.exists() and not _reusable(known, request, paths, programs):
             progress.say(
-                f"Cluster {request.name} is from another version, was asked for otherwise, or is ill: making it anew."
+                f"Cluster {request.name} is from another version, was asked for otherwise, is ill, or was left by a "
+                "test run that was killed: making it anew."
             )
             take_down(paths)
             known = None
@@ -83,6 +89,15 @@ def _refuse_impossible(request: Request) -> None:
         raise errors.LocalkubeError(f"a node's disk of {request.disk} is too small: images need at least 2G")
 
 
+def _refuse_strange(paths: ClusterPaths) -> None:
+    """Leave a cluster alone that we do not understand: it may run, and its network is not known."""
+    if paths.spec.exists() and spec.load(paths.spec) is None:
+        raise errors.LocalkubeError(
+            f"cluster {paths.name} is from another version of localkube, or its {paths.spec.name} is damaged: "
+            f"`localkube down --name {paths.name}` removes it, `up --replace` makes it anew"
+        )
+
+
 def _reusable(known: ClusterSpec | None, request: Request, paths: ClusterPaths, programs: Path) -> bool:
     """Tell whether it is what a new one would be; another checkout's binaries may be gone while it still runs."""
     return (
@@ -91,6 +106,7 @@ def _reusable(known: ClusterSpec | None, request: Request, paths: ClusterPaths, 
         and known.binaries == str(programs)
         and not _differences(known, request)
         and len(known.nodes) == request.nodes
+        and not paths.dirty.exists()
         and Cluster(known, paths, packages.cni_directory()).healthy()
     )
 
@@ -115,9 +131,10 @@ def _begin(home: Home, request: Request, programs: Path, progress: Progress) -> 
     """Decide everything about a new cluster and write it down, before the first thing is made."""
     paths = home.cluster(request.name)
     waiting = "Another cluster is choosing its network; waiting for it."
-    with lock.exclusive(home.state / ".networks.lock", waiting, progress.say):
-        others = (spec.load(other.spec) for other in home.clusters())
-        blocks = [ipaddress.IPv4Network(other.block) for other in others if other is not None]
+    sweep(paths)
+    with lock.exclusive(NETWORKS, waiting, progress.say):
+        others = (spec.block_of(other.spec) for other in home.clusters())
+        blocks = [ipaddress.IPv4Network(other) for other in others if other is not None]
         block = addresses.free_block([*addresses.networks_in_use(), *blocks])
         wanted = ClusterSpec(
             name=request.name,
@@ -132,6 +149,7 @@ def _begin(home: Home, request: Request, programs: Path, progress: Progress) -> 
         )
         paths.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         wanted.save(paths.spec)
+        network.claim(block)
     return wanted
 
 
@@ -143,7 +161,7 @@ def _alone(paths: ClusterPaths, progress: Progress) -> AbstractContextManager[in
 def down(home: Home, name: str, progress: Progress) -> bool:
     """Remove the cluster and all that is left of one; return whether there was anything."""
     paths = home.cluster(name)
-    existed = paths.root.exists()
+    existed = paths.root.exists() or paths.removed.exists()
     with _alone(paths, progress), progress.step(f"cluster {name} down"):
         take_down(paths)
     return existed

@@ -13,6 +13,7 @@ from localkube.spec import ClusterSpec, NodeSpec
 from localkube.waiting import wait_until
 
 GONE_TIMEOUT = 10.0
+UP_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,12 @@ class Node:
 
     def start(self) -> None:
         """Start the node where it is not running, and in it what is not running."""
+        self.boot()
+        for program in nodeplane.programs(self.spec):
+            self.control.start(program)
+
+    def boot(self) -> None:
+        """Have its disk and network, without a program in it."""
         if not self.control.alive():
             self._wait_gone()
             self._ensure_disk()
@@ -78,9 +85,7 @@ class Node:
                     restart=False,
                 )
             )
-            self._wait()
-        for program in nodeplane.programs(self.spec):
-            self.control.start(program)
+        self._wait()
 
     def _wait_gone(self) -> None:
         """Let a predecessor that no longer answers end completely: its link and its disk are the same."""
@@ -92,11 +97,12 @@ class Node:
         return state is not None and state.pid is not None
 
     def _wait(self) -> None:
-        try:
-            self.control.wait()
-        except errors.LocalkubeError as error:
-            log = self.cluster_paths.logs / f"{self.name}.log"
-            raise errors.LocalkubeError(f"{error}; see {log}") from None
+        """Let it have its disk and network, for as long as its first process lives."""
+        log = self.cluster_paths.logs / f"{self.name}.log"
+        otherwise = f"node {self.name} did not come up; see {log}"
+        wait_until(lambda: self.control.answers() or not self._has_process(), UP_TIMEOUT, otherwise, pause=0.02)
+        if not self.control.answers():
+            raise errors.LocalkubeError(f"{otherwise}: {launch.last_words(log)}")
 
     def stop(self) -> None:
         """As a machine is shut down: its programs are asked to end, then everything in it goes."""

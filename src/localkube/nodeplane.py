@@ -102,7 +102,7 @@ def _kubelet(cluster: ClusterSpec) -> dict[str, Any]:
         "clusterDomain": DOMAIN,
         "nodeLeaseDurationSeconds": 20,
         "evictionHard": {"nodefs.available": "5%", "imagefs.available": "5%", "memory.available": "100Mi"},
-        "evictionPressureTransitionPeriod": "10s",
+        "evictionPressureTransitionPeriod": "1s",
         "imageMinimumGCAge": "87600h",  # no registry has our images: one that is removed for want of space is lost
         "volumePluginDir": "/var/lib/kubelet/volumeplugins",  # the usual place is in /usr, which a node cannot write to
         "serializeImagePulls": False,

@@ -10,6 +10,7 @@ from localkube import errors
 NAME = re.compile(r"[a-z]([a-z0-9-]{0,30}[a-z0-9])?")
 # A unix socket's path holds 107 bytes; ours end in /nodes/<name>/control.sock below the cluster's directory.
 LONGEST_STATE = 40
+REMOVED = ".removed"
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,16 @@ class ClusterPaths:
         return self.root.with_name(f".{self.name}.lock")
 
     @property
+    def removed(self) -> Path:
+        """What was the directory until `down` began to remove it: no longer a cluster, and never half of one."""
+        return self.root.with_name(f".{self.name}{REMOVED}")
+
+    @property
+    def dirty(self) -> Path:
+        """There while tests use the cluster: when they were killed, nobody knows what they left in it."""
+        return self.root / "in-test"
+
+    @property
     def pki(self) -> Path:
         return self.root / "pki"
 
@@ -88,13 +99,13 @@ class Home:
 
     @classmethod
     def from_environment(cls) -> "Home":
-        state = Path(os.environ.get("LOCALKUBE_HOME", "/var/lib/localkube"))
+        state = Path(os.environ.get("LOCALKUBE_HOME") or "/var/lib/localkube").absolute()
         if len(str(state)) > LONGEST_STATE:
             raise errors.LocalkubeError(
                 f"LOCALKUBE_HOME is longer than {LONGEST_STATE} characters: sockets need it short"
             )
         caches = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-        return cls(state=state, cache=Path(os.environ.get("LOCALKUBE_CACHE") or f"{caches}/localkube"))
+        return cls(state=state, cache=Path(os.environ.get("LOCALKUBE_CACHE") or f"{caches}/localkube").absolute())
 
     def cluster(self, name: str) -> ClusterPaths:
         if not NAME.fullmatch(name):
@@ -107,5 +118,8 @@ class Home:
         """Every cluster that left a trace, whole or not."""
         if not self.state.is_dir():
             return []
-        names = sorted(entry.name for entry in self.state.iterdir() if entry.is_dir() and NAME.fullmatch(entry.name))
-        return [self.cluster(name) for name in names]
+        entries = (entry.name for entry in self.state.iterdir() if entry.is_dir())
+        names = {
+            entry.removeprefix(".").removesuffix(REMOVED) if entry.endswith(REMOVED) else entry for entry in entries
+        }
+        return [self.cluster(name) for name in sorted(names) if NAME.fullmatch(name)]

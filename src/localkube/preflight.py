@@ -1,5 +1,6 @@
 """What this machine must offer before a cluster is begun; each lack is one sentence with its remedy."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -41,6 +42,7 @@ def problems(home: Home) -> list[str]:
         namespaces(NAMESPACES),
         *disks((home.state, home.cache)),
         memory(Path("/proc/meminfo").read_text()),
+        package("cryptography"),
     ]
     return [verdict for verdict in verdicts if verdict]
 
@@ -51,6 +53,12 @@ def system(name: str) -> str | None:
 
 def user(identity: int) -> str | None:
     return None if identity == 0 else "localkube needs root: run it with sudo"
+
+
+def package(name: str) -> str | None:
+    if importlib.util.find_spec(name):
+        return None
+    return f"the package {name} is not installed: `pip install 'paddle-operator[localkube]'` installs it, too"
 
 
 def device(path: Path, module: str) -> str | None:

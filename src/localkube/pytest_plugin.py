@@ -16,7 +16,8 @@ from localkube.kubectl import Kubectl
 from localkube.paths import Home
 from localkube.progress import Progress
 
-FAILED = pytest.StashKey[bool]()
+CLUSTER = pytest.StashKey[Cluster]()
+HAS_NAMESPACE = pytest.StashKey[bool]()
 RUNS_AT_ONCE = 8
 
 
@@ -34,10 +35,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Keep the state of the cluster before anything is torn down."""
     report: pytest.TestReport = yield  # type: ignore[assignment]  # what pytest sends into the wrapper
-    if report.failed:
-        item.stash[FAILED] = True
+    cluster = item.config.stash.get(CLUSTER, None)
+    if report.failed and cluster is not None and _uses_cluster(item):
+        place = Path(item.config.getoption("--localkube-artifacts")) / f"{_dashed(item.name)}-{report.when}"
+        diagnostics.collect(cluster, place)
+        report.sections.append(("localkube", f"objects, events and logs are in {place}"))
     return report  # type: ignore[return-value]
+
+
+def _uses_cluster(item: pytest.Item) -> bool:
+    """Tell whether a test asked for it, be it in its own words or while it ran."""
+    return "kube" in getattr(item, "fixturenames", ()) or item.stash.get(HAS_NAMESPACE, False)
 
 
 @pytest.fixture(scope="session")
@@ -64,11 +74,17 @@ def localkube_progress(pytestconfig: pytest.Config) -> Iterator[Progress]:
 
 @pytest.fixture(scope="session")
 def kube(localkube_home: Home, localkube_progress: Progress, pytestconfig: pytest.Config) -> Iterator[Cluster]:
-    """One cluster for the whole run; one that an earlier run left healthy is used again."""
+    """One cluster for the whole run; one that an earlier run left in order, and healthy, is used again."""
     with _own_name(localkube_home) as name:
         request = clusters.Request(name, nodes=pytestconfig.getoption("--localkube-nodes"))
-        yield clusters.up(localkube_home, request, localkube_progress, replace_other=True)
-        if not pytestconfig.getoption("--localkube-keep"):
+        cluster = clusters.up(localkube_home, request, localkube_progress, replace_other=True)
+        cluster.paths.dirty.touch()
+        pytestconfig.stash[CLUSTER] = cluster
+        yield cluster
+        del pytestconfig.stash[CLUSTER]
+        if pytestconfig.getoption("--localkube-keep"):
+            cluster.paths.dirty.unlink(missing_ok=True)
+        else:
             clusters.down(localkube_home, name, localkube_progress)
 
 
@@ -84,14 +100,14 @@ def _own_name(home: Home) -> Iterator[str]:
 
 
 @pytest.fixture
-def namespace(kube: Cluster, request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[Kubectl]:
-    """Give the test a namespace of its own, as a kubectl bound to it; keep its state when the test fails."""
-    test = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40].strip("-")
-    kubectl = Kubectl.of(kube, f"{test}-{secrets.token_hex(3)}")
+def namespace(kube: Cluster, request: pytest.FixtureRequest) -> Iterator[Kubectl]:
+    """Give the test a namespace of its own, as a kubectl bound to it."""
+    kubectl = Kubectl.of(kube, f"{_dashed(request.node.name)}-{secrets.token_hex(3)}")
     kubectl.run("create", "namespace", kubectl.namespace)
+    request.node.stash[HAS_NAMESPACE] = True
     yield kubectl
-    if request.node.stash.get(FAILED, False):
-        place = Path(pytestconfig.getoption("--localkube-artifacts")) / kubectl.namespace
-        diagnostics.collect(kube, kubectl, place)
-        request.node.add_report_section("teardown", "localkube", f"objects, events and logs are in {place}")
     kubectl.run("delete", "namespace", kubectl.namespace, "--wait=false")
+
+
+def _dashed(test: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", test.lower()).strip("-")[:40].strip("-")

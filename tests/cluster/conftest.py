@@ -19,6 +19,7 @@ from localkube.waiting import wait_until
 from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 from support import definition, family, imagenet, juicefs
 from support import paddlebox as paddle_image
+from support.collected import until_collected
 from support.csivolumes import SYSTEM, plugin_objects, registered
 from support.managerprogram import ManagerProgram
 from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
@@ -44,7 +45,15 @@ def testbox(localkube_home: Home, localkube_progress: Progress) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _images(kube: Cluster, testbox: Path, localkube_progress: Progress) -> None:
+def _defined(kube: Cluster) -> None:
+    """Define all kinds before anything else, so that the garbage collector has learned of them when a test needs it."""
+    kubectl = Kubectl.of(kube)
+    kubectl.run("apply", "--server-side", "--force-conflicts", "-f", str(DEFINITIONS))
+    kubectl.apply(definition.DEFINITION)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _images(kube: Cluster, _defined: None, testbox: Path, localkube_progress: Progress) -> None:
     load.load([node.control for node in kube.nodes], testbox, localkube_progress)
 
 
@@ -124,15 +133,8 @@ def jobs(namespace: Kubectl, begin: Begin) -> Jobs:
 
 @pytest.fixture(scope="session")
 def kinds_collected(kinds_served: Kubectl) -> None:
-    """Have a garbage collector that knows PaddleJobs: it looks for new kinds twice a minute."""
-    kinds_served.apply(paddle_job("forerunner", worker=role(1, *ENDLESS)))
-    owner = kinds_served.get("pdj/forerunner")
-    reference = {name: owner[name] for name in ("apiVersion", "kind")}
-    reference |= {name: owner["metadata"][name] for name in ("name", "uid")}
-    metadata = {"name": "forerunner", "ownerReferences": [reference]}
-    kinds_served.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
-    kinds_served.run("delete", "pdj/forerunner")
-    kinds_served.wait("delete", "configmap/forerunner")
+    """Have a garbage collector that knows PaddleJobs."""
+    until_collected(kinds_served, paddle_job("forerunner", worker=role(1, *ENDLESS)))
 
 
 @pytest.fixture(scope="session")
@@ -146,14 +148,9 @@ def parents_served(kube: Cluster) -> None:
 
 @pytest.fixture(scope="session")
 def parents_collected(kube: Cluster, parents_served: None) -> None:
-    """Have a garbage collector that knows the kind: it looks for new kinds twice a minute."""
+    """Have a garbage collector that knows the kind."""
     del parents_served
-    kubectl = Kubectl.of(kube)
-    kubectl.apply(family.parent("forerunner"))
-    owner = kubectl.get("parent/forerunner")
-    kubectl.apply({"apiVersion": "v1", "kind": "ConfigMap", **family.child(owner, 0)})
-    kubectl.run("delete", "parent/forerunner")
-    kubectl.wait("delete", "configmap/forerunner-0")
+    until_collected(Kubectl.of(kube), family.parent("forerunner"))
 
 
 @pytest.fixture(scope="session")

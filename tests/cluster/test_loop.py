@@ -17,6 +17,7 @@ from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from localkube.waiting import wait_until
 from paddle_operator.control.execute import Executor
+from paddle_operator.control.lease import Timing
 from paddle_operator.control.outcome import Done
 from paddle_operator.control.plan import Create, Plan
 from paddle_operator.kube import config, errors, request
@@ -27,7 +28,9 @@ from support import family, familymanager
 from support.familymanager import LEASE, MARK
 
 SECRETS = Kind("", "v1", "secrets", "Secret")
-Start = Callable[[str], subprocess.Popen[bytes]]
+# Long enough for an API server that has much to do, and a third of what an heir usually waits for.
+HASTY = Timing(duration=5.0, renew_deadline=4.0, retry_period=0.5)
+Start = Callable[..., subprocess.Popen[bytes]]
 pytestmark = pytest.mark.usefixtures("parents_served")
 
 
@@ -42,8 +45,8 @@ def start(kube: Cluster, namespace: Kubectl, tmp_path: Path) -> Iterator[Start]:
     """Start a manager of the tiny controller; what still runs at the end is ended."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def begin(identity: str) -> subprocess.Popen[bytes]:
-        argv = familymanager.command(kube.paths.kubeconfig, namespace.namespace, identity)
+    def begin(identity: str, timing: Timing | None = None) -> subprocess.Popen[bytes]:
+        argv = familymanager.command(kube.paths.kubeconfig, namespace.namespace, identity, timing)
         with (tmp_path / f"{identity}.log").open("wb") as log:
             process = subprocess.Popen(argv, stderr=log, env=familymanager.environment())
         started.append(process)
@@ -114,9 +117,9 @@ def test_a_manager_started_again_changes_nothing(namespace: Kubectl, start: Star
 
 
 def test_a_killed_leader_is_followed_by_the_other(namespace: Kubectl, start: Start) -> None:
-    first = start("manager-1")
+    first = start("manager-1", HASTY)
     grow(namespace, "ada")
-    second = start("manager-2")
+    second = start("manager-2", HASTY)
     assert holder(namespace) == "manager-1"
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
@@ -128,9 +131,9 @@ def test_a_killed_leader_is_followed_by_the_other(namespace: Kubectl, start: Sta
 
 
 def test_a_leader_that_was_paused_does_not_act_beside_its_heir(namespace: Kubectl, start: Start) -> None:
-    first = start("manager-1")
+    first = start("manager-1", HASTY)
     grow(namespace, "ada")
-    start("manager-2")
+    start("manager-2", HASTY)
     first.send_signal(signal.SIGSTOP)
     wait_until(lambda: holder(namespace) == "manager-2", 40, "nobody follows")
     first.send_signal(signal.SIGCONT)

@@ -88,6 +88,18 @@ def test_a_stopped_node_is_off_until_it_is_started(kube: Cluster, victim: Node) 
     wait_until(lambda: victim.name in kube.api.ready_nodes(), 60, "the node does not come back")
 
 
+def test_a_node_that_cannot_come_up_says_why_at_once(victim: Node) -> None:
+    victim.stop()
+    kept = victim.paths.disk.rename(victim.paths.disk.with_name("kept.img"))
+    victim.paths.disk.write_bytes(bytes(1 << 20))
+    try:
+        told = r"node node-3 did not come up; see \S+/logs/node-3.log: .*e2fsck"
+        with pytest.raises(errors.LocalkubeError, match=told):
+            victim.start()
+    finally:
+        kept.rename(victim.paths.disk)
+
+
 def test_a_killed_kubelet_comes_back_and_pods_do_not_notice(kube: Cluster, namespace: Kubectl) -> None:
     namespace.apply(workloads.sleeping_pod("steady", "node-1"))
     namespace.wait("condition=Ready", "pod/steady")

@@ -27,9 +27,9 @@ NATIVE = {
 
 
 @pytest.fixture
-def native(localkube_home: Home, localkube_progress: Progress, testbox: Path) -> Iterator[Cluster]:
-    """A cluster of one node that schedules gangs."""
-    request = clusters.Request("pytest-native", nodes=1, **NATIVE)
+def native(kube: Cluster, localkube_home: Home, localkube_progress: Progress, testbox: Path) -> Iterator[Cluster]:
+    """A cluster of one node that schedules gangs, of this run alone."""
+    request = clusters.Request(f"{kube.spec.name}-native", nodes=1, **NATIVE)
     try:
         cluster = clusters.up(localkube_home, request, localkube_progress, replace_other=True)
         load.load([node.control for node in cluster.nodes], testbox, localkube_progress)

@@ -18,7 +18,8 @@ from paddle_operator.embedded.apiserver.server import Server
 from paddle_operator.kube import config, errors
 from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Kind, Preconditions, Request, encode
-from support import definition
+from support import definition, family
+from support.collected import until_collected
 
 DEFINITIONS = Path(__file__).parents[2] / "deploy/v1/crd.yaml"
 NAMESPACE = "contract"
@@ -78,6 +79,12 @@ def real(kube: Cluster) -> Cluster:
     kubectl.run("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
     wait_until(lambda: "parents" in kubectl.run("api-resources", "--api-group=example.org"), 90, "not served")
     return kube
+
+
+@pytest.fixture(scope="session")
+def collecting(real: Cluster) -> None:
+    """Have a garbage collector that knows the kind of the tiny controller."""
+    until_collected(Kubectl.of(real), family.parent("forerunner"))
 
 
 @pytest.fixture

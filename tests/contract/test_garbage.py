@@ -13,6 +13,13 @@ from support.family import CONFIG_MAPS, PARENTS
 from .conftest import LONGEST_TEST, PAUSE, Api, gone
 
 
+@pytest.fixture(autouse=True)
+def _collected(request: pytest.FixtureRequest) -> None:
+    """Have a real garbage collector that knows what the tests are about."""
+    if request.node.get_closest_marker("cluster"):
+        request.getfixturevalue("collecting")
+
+
 def owner(of: Manifest, **more: object) -> Manifest:
     name = of["metadata"]["name"]
     return {"apiVersion": "example.org/v1", "kind": "Parent", "name": name, "uid": uid_of(of), **more}

@@ -75,6 +75,17 @@ def node(shared: Node) -> Iterator[Node]:
     shared.clear()
 
 
+@pytest.fixture
+def hasty(node: Node) -> Iterator[Node]:
+    """Give one whose plugin soon takes a client for one that hangs."""
+    usual, node.answers_within = node.answers_within, 1.0
+    node.stop_plugin()
+    node.start_plugin()
+    yield node
+    node.answers_within = usual
+    node.stop_plugin()
+
+
 class Volume:
     """One that no other test has: its handle, and secrets for it."""
 
@@ -372,23 +383,23 @@ def test_a_part_that_the_kubelet_mounted_for_a_container_is_mended_for_its_next_
     csinode.inside(node.pid, "umount", "--recursive", "--lazy", str(place))
 
 
-def test_a_client_that_hangs_holds_up_neither_the_kubelet_nor_the_end_of_a_pod(node: Node, volume: Volume) -> None:
-    target = node.publish("a", volume.handle, volume.secret())
-    (client,) = node.clients(volume.handle)
+def test_a_client_that_hangs_holds_up_neither_the_kubelet_nor_the_end_of_a_pod(hasty: Node, volume: Volume) -> None:
+    target = hasty.publish("a", volume.handle, volume.secret())
+    (client,) = hasty.clients(volume.handle)
     os.kill(client, signal.SIGSTOP)
     try:
         request = NodeGetVolumeStatsRequest(volume.handle, str(target))
-        stats = node.call("csi.v1.Node/NodeGetVolumeStats", request, NodeGetVolumeStatsResponse)
+        stats = hasty.call("csi.v1.Node/NodeGetVolumeStats", request, NodeGetVolumeStatsResponse)
         assert stats.volume_condition is not None
         assert stats.volume_condition.abnormal
         assert "does not answer" in stats.volume_condition.message
         with pytest.raises(grpc.RpcError, match="does not answer"):
-            node.publish("b", volume.handle, volume.secret())
-        node.unpublish("a", volume.handle)
-        assert node.layers(target) == []
+            hasty.publish("b", volume.handle, volume.secret())
+        hasty.unpublish("a", volume.handle)
+        assert hasty.layers(target) == []
     finally:
         os.kill(client, signal.SIGCONT)
-    wait_until(lambda: not node.clients(volume.handle), 90, "the client stays")
+    wait_until(lambda: not hasty.clients(volume.handle), 90, "the client stays")
 
 
 def test_a_plugin_that_stops_on_a_node_without_volumes_leaves_nothing_there(node: Node, volume: Volume) -> None:

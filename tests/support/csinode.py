@@ -25,6 +25,7 @@ from paddle_operator.csi.messages import (
 )
 from paddle_operator.csi.namespaces import Namespace
 from paddle_operator.csi.places import Places
+from paddle_operator.csi.plugin import ANSWERS_WITHIN
 from paddle_operator.csi.wire import Record, decode, encode
 from support import juicefs
 
@@ -69,6 +70,7 @@ class Node:
 
     root: Path
     injects: bool = True
+    answers_within: float = ANSWERS_WITHIN
     process: "subprocess.Popen[bytes] | None" = None
     plugin: "subprocess.Popen[bytes] | None" = None
     containers: list[Container] = field(default_factory=list)
@@ -99,7 +101,7 @@ class Node:
         if self.plugin is not None and self.plugin.poll() is None:
             return
         words = [str(self.places.kubelet), str(self.places.state), str(self.pid), str(juicefs.PROGRAM)]
-        words.append("inject" if self.injects else "no-inject")
+        words += ["inject" if self.injects else "no-inject", str(self.answers_within)]
         with self.log.open("ab") as log:
             environment = {**os.environ, "PYTHONPATH": f"{SOURCE}:{Path(__file__).parents[1]}"}
             argv = [sys.executable, "-m", "support.csiprogram", *words]

@@ -10,7 +10,8 @@ from paddle_operator.csi.places import Places
 
 
 def main() -> None:
-    kubelet, state, process, program, injects = sys.argv[1:]
+    kubelet, state, process, program, injects, answers_within = sys.argv[1:]
+    plugin.ANSWERS_WITHIN = float(answers_within)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
     places = Places(Path(kubelet), Path(state))
     plugin.serve(plugin.Settings("node", Path(program), places, int(process), injects == "inject"), told_to_stop())

@@ -4,9 +4,11 @@ import asyncio
 import logging
 import os
 import sys
+from dataclasses import astuple
 from pathlib import Path
 
 from paddle_operator.api.manifest import Key
+from paddle_operator.control.lease import Timing
 from paddle_operator.control.manager import Election, Manager, Settings, signals
 from paddle_operator.kube import config
 from paddle_operator.kube.client import Client
@@ -16,9 +18,10 @@ MARK = "example.org/applied"
 LEASE = "family"
 
 
-def command(kubeconfig: Path, namespace: str, identity: str = "") -> list[str]:
+def command(kubeconfig: Path, namespace: str, identity: str = "", timing: Timing | None = None) -> list[str]:
     """Give the words that start it; without an identity it acts at once, without a lease."""
-    return [sys.executable, "-m", "support.familymanager", str(kubeconfig), namespace, identity]
+    seconds = astuple(timing or Timing())
+    return [sys.executable, "-m", "support.familymanager", str(kubeconfig), namespace, identity, *map(str, seconds)]
 
 
 def environment() -> dict[str, str]:
@@ -26,11 +29,12 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
-async def run(kubeconfig: str, namespace: str, identity: str) -> None:
+async def run(kubeconfig: str, namespace: str, identity: str, *seconds: str) -> None:
     stop = asyncio.Event()
     with signals(stop):
         async with Client(config.load(kubeconfig), LEASE) as client:
-            election = Election(Key(namespace, LEASE), identity) if identity else None
+            timing = Timing(*map(float, seconds))
+            election = Election(Key(namespace, LEASE), identity, timing) if identity else None
             await Manager(client, [FAMILY], Settings(MARK, namespace, election)).run(stop)
 
 

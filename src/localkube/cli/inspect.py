@@ -79,7 +79,7 @@ def kubectl(name: str, arguments: tuple[str, ...]) -> None:
 
 @click.command("logs")
 @options.name
-@click.option("--tail", default=50, show_default=True, help="How many last lines.")
+@click.option("--tail", type=click.IntRange(min=0), default=50, show_default=True, help="How many last lines.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until stopped.")
 @click.argument("component")
 def show_logs(name: str, tail: int, follow: bool, component: str) -> None:  # noqa: FBT001 click passes flags so

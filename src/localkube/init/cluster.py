@@ -21,7 +21,6 @@ def set_up_network(cluster: spec.ClusterSpec, host: int) -> None:
     network.ip("address", "add", f"{cluster.gateway}/{spec.LAN_PREFIX}", "dev", BRIDGE)
     network.bring_up(BRIDGE)
     network.ip("route", "add", "unreachable", "default")
-    own = ["proto", network.ROUTE_PROTOCOL]
     network.join(
         host,
         cluster.link,
@@ -29,8 +28,8 @@ def set_up_network(cluster: spec.ClusterSpec, host: int) -> None:
         outer_setup=[
             ["address", "add", f"{cluster.host}/{spec.LAN_PREFIX}", "dev", cluster.link],
             ["link", "set", cluster.link, "up"],
-            ["route", "replace", cluster.pods, "via", cluster.gateway, *own],
-            ["route", "replace", "unreachable", cluster.block, "metric", network.LAST_RESORT, *own],
+            ["route", "replace", cluster.pods, "via", cluster.gateway, "proto", network.ROUTE_PROTOCOL],
+            network.claiming(cluster.block),
         ],
     )
     network.ip("link", "set", "host", "master", BRIDGE, "up")

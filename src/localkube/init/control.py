@@ -4,6 +4,7 @@ import json
 import signal
 import socket
 import struct
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -71,6 +72,10 @@ class Control:
     def status(self) -> dict[str, State]:
         return {state.name: state for state in self._ask({"do": "status"})}
 
+    def runs(self, names: Iterable[str]) -> bool:
+        states = self.status()
+        return all(name in states and states[name].pid for name in names)
+
     def start(self, program: Program) -> None:
         self._ask({"do": "start", "unit": asdict(program)})
 
@@ -101,8 +106,16 @@ class Control:
             return False
         return True
 
+    def answers(self) -> bool:
+        """Tell whether it serves: who listens may still be busy with its disk and network."""
+        try:
+            self.status()
+        except errors.NotRunningError:
+            return False
+        return True
+
     def wait(self, timeout: float = 15.0) -> None:
-        wait_until(self.alive, timeout, f"{self.what} did not come up", QUICKLY)
+        wait_until(self.answers, timeout, f"{self.what} did not come up", QUICKLY)
 
     def pid(self) -> int:
         """Ask the kernel who listens: the answer is in our own PID namespace, and never stale."""

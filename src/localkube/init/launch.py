@@ -31,6 +31,12 @@ def environment(groups: Sequence[Path]) -> dict[str, str]:
     }
 
 
+def last_words(log: Path) -> str:
+    """Give what the process said at last, for who wonders why it is not there."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return lines[-1] if lines else f"nothing in {log}"
+
+
 def detached(argv: Sequence[str], variables: Mapping[str, str], log: Path, lock: int) -> None:
     """Leave a process behind that outlives us. It holds our lock until its control group can find it."""
     with log.open("ab") as output:

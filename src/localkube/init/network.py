@@ -1,9 +1,10 @@
 """Links, addresses and routes, by iproute2; every call names the network namespace it works in."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from localkube import commands
+from localkube import commands, errors
 
 # Marks the host's routes as ours (see `ip route show proto 108`), so that only those are ever removed.
 ROUTE_PROTOCOL = "108"
@@ -32,9 +33,18 @@ def bring_up(*links: str) -> None:
         ip("link", "set", link, "up")
 
 
+def claiming(block: str) -> list[str]:
+    """Give the route by which this machine knows that a cluster has these addresses, also before it has a link."""
+    return ["route", "replace", "unreachable", block, "metric", LAST_RESORT, "proto", ROUTE_PROTOCOL]
+
+
+def claim(block: str) -> None:
+    ip(*claiming(block))
+
+
 def join(outside: int, outer: str, inner: str, *, outer_setup: Sequence[Sequence[str]]) -> None:
     """Make a veth pair from the namespace `outside` into ours, replacing one that a predecessor left."""
-    if outer in ip("-o", "link", "show", namespace=outside):
+    with contextlib.suppress(errors.CommandFailedError):  # mostly there is none, or the kernel is quicker
         ip("link", "delete", outer, namespace=outside)
     ip(
         "link",

@@ -25,8 +25,9 @@ def test_a_machine_that_routes_all_private_addresses_is_told_so() -> None:
         addresses.free_block(_networks("10.0.0.0/8"))
 
 
-def test_the_default_route_is_in_nobodys_way() -> None:
-    assert addresses.free_block(_networks("0.0.0.0/0")) == "10.200.0.0/16"
+@pytest.mark.parametrize("taken", [["0.0.0.0/0"], ["0.0.0.0/1", "128.0.0.0/1"]])
+def test_a_default_route_is_in_nobodys_way_nor_its_two_halves(taken: list[str]) -> None:
+    assert addresses.free_block(_networks(*taken)) == "10.200.0.0/16"
 
 
 def test_this_machines_own_networks_are_seen() -> None:

@@ -1,6 +1,7 @@
 """The command: errors in one sentence with what to do, no traceback for what a person can mend."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -80,6 +81,7 @@ def test_what_a_person_can_mend_is_one_sentence(localkube: Run, words: list[str]
         (["node", "explode", "node-1"], "'explode' is not one of"),
         (["build-image", "-t", "a:1", "--build-arg", "novalue", "."], "is not NAME=VALUE"),
         (["up", "--nodes", "many"], "'many' is not a valid integer"),
+        (["logs", "etcd", "--tail", "-1"], "-1 is not in the range x>=0"),
         (["frobnicate"], "No such command 'frobnicate'"),
     ],
 )
@@ -100,6 +102,38 @@ def test_a_half_made_cluster_is_listed_as_such(home: Path, localkube: Run) -> No
     listed = localkube("list")
     assert listed.code == 0
     assert listed.stdout.splitlines()[1].split() == ["broken", "?", "half", "made", "?"]
+
+
+def test_a_cluster_that_is_not_understood_is_left_alone_until_one_decides(
+    home: Path, localkube: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "prepare", lambda *_: pytest.fail("it begins"))
+    (home / "strange").mkdir()
+    (home / "strange/cluster.json").write_text('{"from": "the future"}')
+    done = localkube("up", "--name", "strange")
+    assert done.code == 1
+    assert done.stderr.startswith(
+        "localkube: cluster strange is from another version of localkube, or its cluster.json"
+    )
+    assert done.stderr.endswith("`localkube down --name strange` removes it, `up --replace` makes it anew\n")
+    assert (home / "strange/cluster.json").read_text() == '{"from": "the future"}'
+
+
+def test_a_down_that_was_killed_while_it_removed_files_leaves_no_half_of_a_cluster(
+    home: Path, localkube: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(path: Path) -> None:
+        assert path.is_dir()
+        raise KeyboardInterrupt
+
+    (home / "half/nodes").mkdir(parents=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", killed)
+        assert localkube("down", "--name", "half").code == 130
+    assert not (home / "half").exists()
+    assert "half made" in localkube("list").stdout
+    assert "There was no cluster" not in localkube("down", "--all").stderr
+    assert [entry.name for entry in home.iterdir()] == [".half.lock"]
 
 
 def test_the_package_is_a_program(home: Path) -> None:

@@ -56,6 +56,13 @@ def test_the_kubelet_lets_in_whom_the_api_server_knows_and_nobody_else(cluster: 
     assert kubelet["readOnlyPort"] == 0
 
 
+def test_nobody_waits_long_for_what_is_seldom_looked_at(cluster: spec.ClusterSpec, paths: ClusterPaths) -> None:
+    programs = {program.name: program.argv for program in controlplane.programs(cluster, paths)}
+    assert "--pvclaimbinder-sync-period=2s" in programs["kube-controller-manager"]
+    kubelet = json.loads(nodeplane.files(cluster, cluster.nodes[0])["kubelet.json"])
+    assert kubelet["evictionPressureTransitionPeriod"] == "1s"
+
+
 def test_dns_forwards_nothing(cluster: spec.ClusterSpec, paths: ClusterPaths) -> None:
     text = controlplane.corefile(cluster, paths)
     assert not any(line.split()[:1] == ["forward"] for line in text.splitlines())

@@ -151,3 +151,11 @@ def test_several_problems_are_told_at_once(sound: Home, tmp_path: Path, monkeypa
     assert [line.split()[1:3] for line in problems] == [
         ["the", "device"], ["the", "device"], ["no", "control"], ["this", "machine"],
     ]  # fmt: skip
+
+
+def test_a_package_that_not_everybody_has_is_told_with_its_remedy() -> None:
+    assert preflight.package("cryptography") is None
+    said = preflight.package("no_such_package")
+    assert said == (
+        "the package no_such_package is not installed: `pip install 'paddle-operator[localkube]'` installs it, too"
+    )

@@ -99,3 +99,14 @@ def test_the_longest_socket_path_fits_the_kernels_limit() -> None:
     home = Home(Path("/" + "x" * 39), Path("/c"))
     longest: ClusterPaths = home.cluster("n" * 32)
     assert len(str(longest.node("node-32").socket)) < 108
+
+
+def test_a_home_named_from_where_one_stands_is_the_same_from_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir("/var/tmp")
+    monkeypatch.setenv("LOCALKUBE_HOME", "state")
+    monkeypatch.setenv("LOCALKUBE_CACHE", "cache")
+    home = Home.from_environment()
+    monkeypatch.chdir(tmp_path)
+    assert (home.state, home.cache) == (Path("/var/tmp/state"), Path("/var/tmp/cache"))

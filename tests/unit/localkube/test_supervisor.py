@@ -21,6 +21,16 @@ supervisor.Supervisor(supervisor.listen(pathlib.Path(sys.argv[1]))).run()
 """
 
 
+SLOW_MAIN = """
+import pathlib, sys, time
+from localkube.init import supervisor
+listener = supervisor.listen(pathlib.Path(sys.argv[1]))
+time.sleep(0.3)
+pathlib.Path(sys.argv[2]).touch()
+supervisor.Supervisor(listener).run()
+"""
+
+
 @pytest.fixture
 def control(tmp_path: Path) -> Iterator[Control]:
     path = tmp_path / "s"
@@ -163,6 +173,17 @@ def test_orphans_are_reaped_by_the_first_process(tmp_path: Path) -> None:
         wait_until(settled, 90, "orphans stay as zombies")
         control.shut_down(grace=1.0)
         assert process.wait(timeout=10) == 0
+
+
+def test_who_listens_is_not_up_before_it_answers(tmp_path: Path) -> None:
+    set_up = tmp_path / "set-up"
+    with subprocess.Popen([sys.executable, "-c", SLOW_MAIN, str(tmp_path / "s"), str(set_up)]) as process:
+        control = Control(tmp_path / "s", "the supervisor")
+        control.wait()
+        was_set_up = set_up.exists()
+        control.shut_down(grace=1.0)
+        assert process.wait(timeout=10) == 0
+    assert was_set_up
 
 
 def test_nobody_else_may_speak_to_it(control: Control) -> None:

@@ -1,0 +1,39 @@
+"""What a cluster uses is read from the kernel, whichever version of control groups it has."""
+
+from pathlib import Path
+
+import pytest
+
+from localkube import cgroups
+from localkube.cgroups import Hierarchy
+
+IDENT = "0123abcd"
+
+
+def mounted(place: Path, version: int, controllers: str, files: dict[str, str]) -> Hierarchy:
+    hierarchy = Hierarchy(place / (controllers or "unified"), version, controllers)
+    group = hierarchy.mountpoint / cgroups.PARENT / IDENT
+    group.mkdir(parents=True)
+    for name, text in files.items():
+        (group / name).write_text(text)
+    return hierarchy
+
+
+def test_version_1_counts_processors_and_memory_in_trees_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trees = [
+        mounted(tmp_path, 1, "cpu", {"cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n"}),
+        mounted(tmp_path, 1, "cpuacct", {"cpuacct.usage": "2500000000\n"}),
+        mounted(tmp_path, 1, "memory", {"memory.stat": "rss 1\ntotal_rss 300\ntotal_shmem 20\n"}),
+        mounted(tmp_path, 1, "name=systemd", {}),
+    ]
+    monkeypatch.setattr(cgroups, "mounted", lambda: trees)
+    assert cgroups.usage(IDENT) == (2.5, 320)
+
+
+def test_version_2_counts_all_in_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"cpu.stat": "usage_usec 2500000\nuser_usec 1\n", "memory.stat": "anon 300\nfile 7\nshmem 20\n"}
+    tree = mounted(tmp_path, 2, "", files)
+    monkeypatch.setattr(cgroups, "mounted", lambda: [tree])
+    assert cgroups.usage(IDENT) == (2.5, 320)
