@@ -64,9 +64,14 @@ class World:
     def _is_done(self, name: str) -> bool:
         return bool(status(self.api, name).get("phase") == "Succeeded")
 
-    async def strike(self) -> None:
-        """Kill the manager, and let it find when it is back that an hour has struck."""
+    async def strike(self, *jobs: Manifest) -> None:
+        """Kill the manager, and let it find when it is back these jobs, and that an hour has struck.
+
+        A job that it had begun before would think that its servers were away for all of this hour.
+        """
         self.manager.kill()
+        for made in jobs:
+            self.api.put("samplejobs", made)
         self.manager.move(dt.timedelta(hours=1))
         self.manager.start()
 
@@ -138,9 +143,8 @@ async def test_killed_at_any_moment_each_run_happens_once_and_none_is_lost(tmp_p
         try:
             for number in range(ROUNDS):
                 world.volume.write(f"old/{number}", b"x")
-                world.api.put("samplejobs", job("rmr", f"r{number}x", rmrOptions={"paths": [f"old/{number}"]}))
-                world.api.put("samplejobs", job("clear", f"c{number}x"))
-                await world.strike()
+                removing = job("rmr", f"r{number}x", rmrOptions={"paths": [f"old/{number}"]})
+                await world.strike(removing, job("clear", f"c{number}x"))
                 for _ in range(KILLS):
                     await world.kill_something(chance)
                 await world.rests(number + 1)
@@ -150,5 +154,6 @@ async def test_killed_at_any_moment_each_run_happens_once_and_none_is_lost(tmp_p
             assert len(world.jobs()) == ROUNDS * 3
             assert {path.name for path in (world.volume.inside / "old").iterdir()} == set(map(str, range(ROUNDS)))
         except AssertionError as error:
-            error.add_note(f"JOB_KILL_SEED={SEED}\n{world.manager.log.read_text()[-3000:]}")
+            standing = {name: status(world.api, name) for name in world.jobs()}
+            error.add_note(f"JOB_KILL_SEED={SEED}\n{standing}\n{world.manager.log.read_text()[-3000:]}")
             raise
