@@ -89,6 +89,9 @@ def test_jobs_share_a_cache_find_each_other_and_give_it_back(training: Training)
     wait_until(lambda: kubectl.items("pods", "-l", "replica-type=ps") == [], PATIENCE, "the server runs on")
     kubectl.wait("delete", "cachebackend/mnist")
     training.until_succeeded("tfjob/tf")
+    # Pods keep their claim, ended or not, and with it the data set of the cache.
+    kubectl.run("delete", "tfjob/tf", "pytorchjob/torch")
+    kubectl.wait("delete", "sampleset/mnist", "pvc/mnist")
 
 
 def test_a_running_job_that_is_deleted_gives_back_the_cache_that_it_shares(training: Training) -> None:

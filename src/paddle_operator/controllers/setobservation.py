@@ -97,7 +97,7 @@ class Observer:
         ends = sample_set.metadata.deletion_timestamp is not None
         originals = await observe_originals(world, sample_set) if ends else {}
         jobs = tuple(observe_users(world, key, SET))
-        mounting = await observe_mounting(world, key, {uid_of(pod) for pod in pods}) if ends and not jobs else ()
+        others = await observe_mounting(world, key, {uid_of(pod) for pod in pods}) if ends and not jobs else []
         return Snapshot(
             sample_set=sample_set,
             now=world.now().replace(microsecond=0),
@@ -115,7 +115,8 @@ class Observer:
             },
             nodes=_nodes(world, key, pods, originals),
             originals=originals,
-            users=jobs or mounting,
+            users=jobs or tuple(f"Pod {key_of(pod).name}" for pod in others if not has_finished(pod)),
+            remains=tuple(f"Pod {key_of(pod).name}" for pod in others if has_finished(pod)),
         )
 
     def _servers(self, world: World, sample_set: SampleSet) -> Iterator[Runtime]:
@@ -171,21 +172,23 @@ async def observe_originals(world: World, sample_set: SampleSet) -> dict[str, Ma
     return found
 
 
-async def observe_mounting(world: World, claim: Key, own: set[str]) -> tuple[str, ...]:
+async def observe_mounting(world: World, claim: Key, own: set[str]) -> list[Manifest]:
     """Ask for the pods of others that have the data: what they read would be in the caches after these were emptied.
 
     Pods outlive their job by a moment, and people have pods of their own; neither is watched.
     """
     listed = await world.client.list(Scope(PODS, claim.namespace))
-    return tuple(
-        f"Pod {key_of(pod).name}" for pod in listed.items if uid_of(pod) not in own and has_mounted(pod, claim.name)
-    )
+    return [pod for pod in listed.items if uid_of(pod) not in own and has_mounted(pod, claim.name)]
 
 
 def has_mounted(pod: Manifest, claim: str) -> bool:
-    spec, phase = pod["spec"], (pod.get("status") or {}).get("phase")
+    spec = pod["spec"]
     claims = [(volume.get("persistentVolumeClaim") or {}).get("claimName") for volume in spec.get("volumes") or ()]
-    return bool(spec.get("nodeName")) and phase not in FINISHED and claim in claims
+    return bool(spec.get("nodeName")) and claim in claims
+
+
+def has_finished(pod: Manifest) -> bool:
+    return (pod.get("status") or {}).get("phase") in FINISHED
 
 
 def pods_of(world: World, sample_set: SampleSet, stateful_set: Manifest | None, index: str) -> Iterator[Manifest]:

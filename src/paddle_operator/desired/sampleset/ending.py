@@ -15,6 +15,7 @@ from paddle_operator.desired.sampleset.status import status_of_ending
 # To empty the caches; who cannot be reached by then keeps what it has.
 LONGEST_FAREWELL = timedelta(seconds=60)
 PAUSE_SECONDS = 5.0
+MOST_NAMED = 5
 
 
 def end(snapshot: Snapshot) -> Decision:
@@ -41,10 +42,20 @@ def end(snapshot: Snapshot) -> Decision:
     if not left and not labels:
         return Decision(None, finalizers=tuple(name for name in metadata.finalizers if name != own))
     delete = tuple(found for piece, manifest in parts for found in removed(piece, manifest))
-    message = f"waits for the end of {', '.join(left)}" if left else "the labels of nodes are removed"
+    message = (
+        f"waits for the end of {', '.join(left)}{_why_kept(snapshot)}" if left else "the labels of nodes are removed"
+    )
     # Nobody tells us when those that the original operator made are gone.
     again = PAUSE_SECONDS if snapshot.originals else None
     return Decision(_status(snapshot, message), labels=labels, delete=delete, look_again=again)
+
+
+def _why_kept(snapshot: Snapshot) -> str:
+    """Say which pods Kubernetes keeps the claim for: it does so as long as they are there, ended or not."""
+    if snapshot.claim is None or not snapshot.remains:
+        return ""
+    more = " …" if len(snapshot.remains) > MOST_NAMED else ""
+    return f", which is kept for {', '.join(snapshot.remains[:MOST_NAMED])}{more}: delete these, or their jobs"
 
 
 def _unused_since(snapshot: Snapshot) -> datetime:

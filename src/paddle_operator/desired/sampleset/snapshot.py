@@ -33,7 +33,8 @@ class Snapshot:
 
     `volume`, `claim` and `stateful_set` are this set's own. `runtimes` are by partition, also those to be given up.
     `nodes` are those with a label of this set, or with one of its servers. `users` are jobs that work on the data now.
-    `originals` are objects that the original operator made for it, by kind; only looked for when the set is to end.
+    `remains` are pods that have ended and still name the claim; only looked for when the set is to end.
+    `originals` are objects that the original operator made for it, by kind; likewise.
     """
 
     sample_set: SampleSet
@@ -49,6 +50,7 @@ class Snapshot:
     runtimes: Mapping[int, Runtime] = field(default_factory=dict)
     nodes: Mapping[str, Manifest] = field(default_factory=dict)
     users: tuple[str, ...] = ()
+    remains: tuple[str, ...] = ()
     originals: Mapping[str, Manifest] = field(default_factory=dict)
 
     @property

@@ -351,6 +351,9 @@ def test_a_set_that_ends_empties_its_caches_first_and_then_takes_all_away() -> N
     assert why(decision).startswith(
         "Terminating: it is being deleted: waits for the end of StatefulSet imagenet-runtime"
     )
+    kept = plan(ending(server(word=cleared), remains=tuple(f"Pod train-{number}" for number in range(6))))
+    named = ", ".join(f"Pod train-{number}" for number in range(5))
+    assert why(kept).endswith(f", which is kept for {named} …: delete these, or their jobs")
 
 
 @pytest.mark.parametrize(
