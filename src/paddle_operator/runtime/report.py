@@ -1,6 +1,7 @@
 """How a partition stands, looked at again and again, and given to all who watch."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,8 @@ LOOKING = 3.0
 PATIENCE = 10.0
 SHORTEST_PAUSE = 1.0
 HEARTBEAT = 10.0
+# Who is told that an operation has ended is told what it left behind, unless that cannot be seen by then.
+FRESH_WITHIN = 2.0
 log = logging.getLogger(__name__)
 
 
@@ -39,6 +42,7 @@ class Reporter:
         self._operations = operations
         self._bell = bell
         self._seen = Report(message="not looked at yet")
+        self._ended: frozenset[str] = frozenset()
         self._pool = ThreadPoolExecutor(1, "observe")
 
     def report(self) -> Report:
@@ -48,15 +52,34 @@ class Reporter:
         """Look again and again; one look at a time, also when it never ends."""
         loop = asyncio.get_running_loop()
         while True:
+            ended = self._endings()
             looking = loop.run_in_executor(self._pool, self._engine.observe)
             done, _ = await asyncio.wait([looking], timeout=PATIENCE)
             if not done:
+                self._note(ended)
                 self._see(replace(self._seen, mounted=False, message=f"the mount did not answer for {PATIENCE:.0f} s"))
             try:
                 self._see(await looking)
             except OSError as error:
                 self._see(replace(self._seen, mounted=False, message=f"it cannot be looked at: {error.strerror}"))
-            await asyncio.sleep(LOOKING)
+            self._note(ended)
+            await self._until(lambda: self._endings() != self._ended, LOOKING)
+
+    def _note(self, ended: frozenset[str]) -> None:
+        """Note after which operations was looked."""
+        if ended != self._ended:
+            self._ended = ended
+            self._bell.ring()
+
+    def _endings(self) -> frozenset[str]:
+        return frozenset(one.id for one in self._operations() if one.state.is_final)
+
+    async def _until(self, holds: Callable[[], bool], seconds: float) -> None:
+        """Wait until it holds, as far as the bell tells, and no longer than so many seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not holds():
+                    await self._bell.next.wait()
 
     def _see(self, report: Report) -> None:
         if report != self._seen:
@@ -68,6 +91,7 @@ class Reporter:
     async def changes(self) -> AsyncGenerator[Report | None]:
         """Give the report at once and whenever it changed, and None now and then when it did not."""
         while True:
+            await self._until(lambda: self._endings() == self._ended, FRESH_WITHIN)
             changed, report = self._bell.next, self.report()
             yield report
             await asyncio.sleep(SHORTEST_PAUSE)

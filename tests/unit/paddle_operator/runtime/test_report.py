@@ -78,3 +78,26 @@ async def test_a_mount_that_does_not_answer_is_told_and_looked_at_again_when_it_
     await eventually(lambda: reporter.report().mounted)
     looking.cancel()
     reporter.close()
+
+
+async def test_who_hears_of_an_end_hears_what_it_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "LOOKING", 60.0)
+    bell, told, held = Bell(), list[Operation](), [1]
+
+    class Counting(Pretender):
+        def observe(self) -> Report:
+            return Report(mounted=True, data=Data(held[0], 1))
+
+    reporter = Reporter(Counting(), lambda: told, bell)
+    looking, changes = asyncio.create_task(reporter.look()), reporter.changes()
+    async with contextlib.aclosing(changes):
+        await eventually(lambda: reporter.report().mounted)
+        await anext(changes)
+        held[0] = 2
+        told.append(Operation("one", "clear", OperationState.SUCCEEDED))
+        bell.ring()
+        found = await anext(changes)
+        assert found
+        assert (found.data.bytes, [operation.id for operation in found.operations]) == (2, ["one"])
+    looking.cancel()
+    reporter.close()
