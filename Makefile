@@ -6,9 +6,12 @@ IMAGE_PACKAGES := python3,python3-venv,fuse3,ca-certificates
 IMAGE_PYTHONS := 3.11 3.12 3.13
 MANIFESTS := deploy/v1/crd.yaml deploy/v1beta1/crd.yaml deploy/v1/operator.yaml deploy/extensions/controllers.yaml \
 	deploy/chart/templates/operator.yaml deploy/chart/templates/extensions.yaml
-# Those that share a cluster go one after the other; all others on every core, a file in one process.
-# Tests wait a third of their time: one more than there are processors keeps these busy.
+# On every core, a file in one process. Tests wait a third of their time: one more than there are processors keeps
+# these busy.
 PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --dist loadfile
+# Those that share a cluster go one after the other, and wait most of their time: so there are two clusters.
+# Who chooses a test gets one, and the names of the tests on the way.
+ON_CLUSTERS := $(if $(ARGS),,--numprocesses 2 --dist loadgroup)
 # Said of whole runs only: who chooses a test does not ask for it.
 SLOWEST := $(if $(ARGS),,--durations=25)
 
@@ -37,7 +40,7 @@ quickstart-cluster: ready redis ## Install on a local Kubernetes, and go through
 # A failure in the first part hides nothing of the second; a part of which nothing is chosen (5) leaves it to the other.
 test: prepared ## Run every test; those that need Kubernetes skip, and say why, where it cannot be had
 	$(BIN)/pytest -m 'not cluster' $(PARALLEL) $(SLOWEST) $(ARGS); first=$$?; \
-	$(BIN)/pytest -m cluster $(SLOWEST) $(ARGS); second=$$?; \
+	$(BIN)/pytest -m cluster $(ON_CLUSTERS) $(SLOWEST) $(ARGS); second=$$?; \
 	case $$first-$$second in 5-*) exit $$second ;; *-5 | *-0) exit $$first ;; *) exit $$second ;; esac
 
 test-unit: ready ## Run the tests that need nothing but Python: one to two minutes
@@ -47,7 +50,7 @@ test-engine: ready redis juicefs ## Run the tests that mount a real JuiceFS
 	$(BIN)/pytest -m engine $(PARALLEL) $(ARGS)
 
 test-cluster: prepared ## Run the tests that need the real Kubernetes
-	$(BIN)/pytest -m cluster $(ARGS)
+	$(BIN)/pytest -m cluster $(ON_CLUSTERS) $(ARGS)
 
 check: check-style check-types check-imports check-generated ## Lint, types, import directions, generated files
 
