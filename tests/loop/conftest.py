@@ -35,7 +35,7 @@ from support.family import FAMILY
 from support.faultproxy import FaultProxy
 from support.kubelet import Kubelet
 from support.managing import QUICKLY, managed
-from support.sampleloop import controllers, stands
+from support.sampleloop import OURS, controllers, stands
 from support.samplesets import sample_set, secret
 
 MARK = "example.org/applied"
@@ -90,6 +90,7 @@ def managing(client: Client) -> Managing:
 
 @pytest.fixture
 async def cluster(api: Api, _hasty: None) -> AsyncIterator[CacheCluster]:
+    api.put("namespaces", {"metadata": {"name": OURS}})
     async with cachecluster.running(api, "node-1", "node-2", "node-3") as running:
         yield running
 

@@ -151,7 +151,7 @@ async def test_more_partitions_are_warmed_and_fewer_are_emptied_and_lose_their_l
         api.put("samplesets", sample_set(partitions=1))
         await eventually(lambda: labelled(api) == {"node-1": "imagenet-runtime-0"} and len(api.names("pods")) == 1)
         await eventually(stands(api, "Ready"))
-        assert given_up.cached == 0
+        assert (given_up.cached, cluster.cleaned) == (0, [])
         assert [found.type for found in given_up.operations.values()][-1] == "clear"
         api.put("samplesets", sample_set(partitions=3))
         await eventually(lambda: stands(api, "Ready")() and len(status(api)["nodes"]) == 3)
@@ -289,6 +289,7 @@ async def test_a_server_that_is_lost_or_rolled_comes_back_to_its_cache_though_ot
         assert labelled(api) == {"node-1": "imagenet-runtime-0"}
     assert cluster.runtime(0).spool is spool
     assert [found.type for found in spool.operations.values()] == ["sync", "warmup"]
+    assert cluster.cleaned == []
 
 
 async def test_a_server_that_does_not_answer_is_not_told_as_ready_whatever_its_pod_says(

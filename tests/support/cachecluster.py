@@ -13,6 +13,7 @@ from support.embeddedapi import Api
 from support.fakeruntime import FakeRuntime, Spool
 
 PAUSE = 0.003
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 LONG_AGO = "2026-01-01T00:00:00Z"
 IN_USE, OF_VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
@@ -26,9 +27,10 @@ MakeServer = Callable[[Spool, Callable[[], str], dict[str, OperationState]], Fak
 
 
 class CacheCluster:
-    """Nodes in `dead` do nothing any more; `deaf` pods run and do not listen; `stuck` ones do not start.
+    """Nodes in `dead` do nothing any more, those in `cordoned` take no server.
 
-    `endings` and `refusals` are those of all servers.
+    `deaf` pods run and do not listen; `stuck` ones do not start. `endings` and `refusals` are those of all servers.
+    `cleaned` are the nodes that pods emptied, with the namespaces of these.
     """
 
     def __init__(self, api: Api) -> None:
@@ -40,8 +42,10 @@ class CacheCluster:
         self.make_server: MakeServer = FakeRuntime
         self.binds = True
         self.dead: set[str] = set()
+        self.cordoned: set[str] = set()
         self.deaf: set[Key] = set()
         self.stuck: set[Key] = set()
+        self.cleaned: list[tuple[str, str]] = []
 
     def add_nodes(self, *names: str) -> None:
         ready = {"conditions": [{"type": "Ready", "status": "True"}]}
@@ -61,6 +65,7 @@ class CacheCluster:
                     await self._keep_pods()
                     self._schedule()
                     await self._serve()
+                    self._clean()
                 await asyncio.sleep(PAUSE)
         finally:
             for server in self.runtimes.values():
@@ -148,9 +153,11 @@ class CacheCluster:
         for pod in self.api.all("pods"):
             if pod["spec"].get("nodeName"):
                 continue
-            alike = [other for other in self.api.all("pods") if group_of(other) == group_of(pod)]
-            taken = {other["spec"].get("nodeName") for other in alike}
-            free = [node for node in self.api.all("nodes") if key_of(node).name not in taken | self.dead]
+            apart = [other for other in self.api.all("pods") if repels(pod, other) or repels(other, pod)]
+            taken = {other["spec"].get("nodeName") for other in apart}
+            closed = set() if pin(pod) else self.dead | self.cordoned
+            fit = [node for node in self.api.all("nodes") if pin(pod) in ("", key_of(node).name)]
+            free = [node for node in fit if key_of(node).name not in taken | closed]
             if free:
                 best = max(free, key=lambda node: preference(pod, node))
                 self._put("pods", pod, spec={"nodeName": key_of(best).name})
@@ -172,6 +179,19 @@ class CacheCluster:
                 status = {"phase": "Running", "podIP": "127.0.0.1", "conditions": conditions}
                 self._say("pods", pod, status)
 
+    def _clean(self) -> None:
+        """Let each node's kubelet run the pods that empty a cache, and end those that are deleted."""
+        for pod in self.api.all("pods"):
+            node = pod["spec"].get("nodeName")
+            if not pin(pod) or node is None or node in self.dead:
+                continue
+            if "deletionTimestamp" in pod["metadata"]:
+                self.api._objects.delete(self.api._resources["pods"], key_of(pod), Deletion(grace_seconds=0))
+            elif (pod.get("status") or {}).get("phase") in (None, "Pending"):
+                self.spools[node, pod["spec"]["volumes"][0]["hostPath"]["path"]].give_up()
+                self.cleaned.append((node, key_of(pod).namespace))
+                self._say("pods", pod, {"phase": "Succeeded"})
+
     def complain(self, partition: int, message: str) -> None:
         """Let the node of a server say what is in the way of its start."""
         pod = self.api.get("pods", "default", f"imagenet-runtime-{partition}")
@@ -183,6 +203,20 @@ class CacheCluster:
         self.dead.add(name)
         silent = {"conditions": [{"type": "Ready", "status": "Unknown"}]}
         self.api.put("nodes", {"metadata": {"name": name}, "status": silent})
+
+    def revive_node(self, name: str) -> None:
+        self.dead.remove(name)
+        self.add_nodes(name)
+
+    def move(self, partition: int, away_from: str) -> None:
+        """Have a server leave a node, which stays."""
+        self.cordoned.add(away_from)
+        self.api.remove("pods", Key("default", f"imagenet-runtime-{partition}"))
+
+    def cache(self, node: str) -> Spool:
+        """Give what is on a node of the only set that there is."""
+        (found,) = (spool for (name, _), spool in self.spools.items() if name == node)
+        return found
 
     def unready(self, partition: int = 0) -> None:
         pod = self.api.get("pods", "default", f"imagenet-runtime-{partition}")
@@ -201,8 +235,23 @@ def is_of(pod: Manifest, stateful_set: Manifest) -> bool:
     return (controller_of(pod) or {}).get("uid") == uid_of(stateful_set)
 
 
-def group_of(pod: Manifest) -> tuple[str, dict[str, str]]:
-    return pod["metadata"]["namespace"], labels_of(pod)
+def repels(pod: Manifest, other: Manifest) -> bool:
+    """Tell whether a pod must not be beside another, which has not ended."""
+    if pod is other or (other.get("status") or {}).get("phase") == "Succeeded":
+        return False
+    rules = ((pod["spec"].get("affinity") or {}).get("podAntiAffinity") or {}).get(REQUIRED, [])
+    return any(
+        other["metadata"]["namespace"] in rule.get("namespaces", [pod["metadata"]["namespace"]])
+        and rule["labelSelector"]["matchLabels"].items() <= labels_of(other).items()
+        for rule in rules
+    )
+
+
+def pin(pod: Manifest) -> str:
+    """Give the one node that a pod may be on."""
+    required = ((pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED) or {}
+    fields = [field for term in required.get("nodeSelectorTerms", []) for field in term.get("matchFields", [])]
+    return str(fields[0]["values"][0]) if fields else ""
 
 
 def preference(pod: Manifest, node: Manifest) -> int:

@@ -36,6 +36,10 @@ class Spool:
     cached: int = 0
     cache: str = "first"
 
+    def give_up(self) -> None:
+        """Be emptied where no server is: the blocks go, and the cache's name with them."""
+        self.cached, self.cache = 0, f"{self.cache}-emptied"
+
     def lose(self) -> None:
         """Lose everything, as the memory of a node does."""
         self.operations.clear()

@@ -13,12 +13,13 @@ from paddle_operator.desired.sampleset.snapshot import Settings
 from support.embeddedapi import Api
 
 SET = Key("default", "imagenet")
+OURS = "paddle-system"
 KINDS = ("persistentvolumes", "persistentvolumeclaims", "statefulsets", "services", "pods")
 SOON = 2.0
 
 
 def controllers(image: str = "registry.example.com/paddle-operator:1") -> list[Controller]:
-    made = controller(Settings(image))
+    made = controller(Settings(image, namespace=OURS))
     return [replace(made, triggers=tuple(replace(trigger, settle=0.0) for trigger in made.triggers))]
 
 

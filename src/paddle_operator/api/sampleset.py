@@ -196,6 +196,9 @@ class SampleSetStatus(Record, frozen=True):
             **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["partition"]},
         ),
     ] = ()
+    left_nodes: Annotated[
+        tuple[str, ...], doc("Nodes that have no server of it any more, and whose caches are not emptied yet.")
+    ] = ()
     observed_generation: Annotated[int, doc("The generation of the spec that this status is about.")] = 0
     conditions: Annotated[
         tuple[Condition, ...],

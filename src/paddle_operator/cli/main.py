@@ -2,6 +2,7 @@
 
 import click
 
+from paddle_operator.cli.clearcache import clear_cache
 from paddle_operator.cli.csi import csi_node
 from paddle_operator.cli.delete import delete
 from paddle_operator.cli.describe import describe
@@ -23,6 +24,7 @@ def main() -> None:
     """Run distributed training on Kubernetes, with its data cached next to the workers."""
 
 
+main.add_command(clear_cache)
 main.add_command(csi_node)
 main.add_command(delete)
 main.add_command(describe)

@@ -100,9 +100,13 @@ def manager(  # noqa: PLR0913 one parameter for each option people know from oth
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
-    chosen = choose(names, controllers(training, data.Settings(runtime_image, local_sources)))
+    asked = choose(names, {name: name for name in controllers(training, data.Settings())})
     try:
         reached = config.load(kubeconfig)
+        # Who looks at one namespace only may do nothing in another.
+        sets = data.Settings(runtime_image, local_sources, "" if namespace else reached.namespace)
+        made = controllers(training, sets)
+        chosen = [made[name] for name in asked]
         election = Election(Key(lease_namespace or reached.namespace, lease_name), identity()) if leader_elect else None
         collect_rarely()
         asyncio.run(run(reached, chosen, Settings(ANNOTATION_APPLIED, namespace, election, metrics_at, health_at)))

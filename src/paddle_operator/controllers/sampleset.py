@@ -41,8 +41,7 @@ ACCESS = (
     Access(EVENTS, ("get", "list", "create", "patch")),
     Access(NODES, (*WATCH, "patch")),
     Access(KINDS[Piece.TOKEN], ("get", "create")),
-    Access(KINDS[Piece.POD], (*READ, "delete")),
-    *(Access(KINDS[piece], MAKE) for piece in (Piece.VOLUME, Piece.CLAIM)),
+    *(Access(KINDS[piece], MAKE) for piece in (Piece.POD, Piece.VOLUME, Piece.CLAIM)),
     *(Access(KINDS[piece], CHANGE) for piece in (Piece.SERVICE, Piece.STATEFUL_SET)),
 )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Key, Manifest, controller_of, key_of, labels_of, uid_of
-from paddle_operator.api.sampleset import SampleSet
+from paddle_operator.api.sampleset import SampleSet, SampleSetStatus
 from paddle_operator.control.controller import World
 from paddle_operator.controllers.hindrances import Hindrances
 from paddle_operator.controllers.kinds import NODES
@@ -45,9 +45,9 @@ KINDS = {
 
 
 def set_of_label(manifest: Manifest) -> Iterable[Key]:
-    """Map an object to the set that it was made for; a volume says in which namespace that is."""
+    """Map an object to the set that it was made for; what is not of the same namespace says in which that is."""
     found = labels_of(manifest)
-    namespace = key_of(manifest).namespace or found.get(names.LABEL_SAMPLESET_NAMESPACE, "")
+    namespace = found.get(names.LABEL_SAMPLESET_NAMESPACE) or key_of(manifest).namespace
     name = found.get(names.LABEL_SAMPLESET)
     return (Key(namespace, name),) if name and namespace else ()
 
@@ -113,7 +113,8 @@ class Observer:
                 found.partition: replace(found, hindrance=hindrances.get(found.name, ""))
                 for found in runtimes_of(self.runtimes, sample_set, pods)
             },
-            nodes=_nodes(world, key, pods, originals),
+            nodes=_nodes(world, sample_set, pods, originals),
+            cleaners=tuple(cleaners_of(world, sample_set)),
             originals=originals,
             users=jobs or tuple(f"Pod {key_of(pod).name}" for pod in others if not has_finished(pod)),
             remains=tuple(f"Pod {key_of(pod).name}" for pod in others if has_finished(pod)),
@@ -212,9 +213,19 @@ def _url(pod: Manifest) -> str:
     return f"http://{f'[{address}]' if ':' in address else address}:{port}" if address else ""
 
 
-def _nodes(world: World, key: Key, pods: list[Manifest], originals: Mapping[str, Manifest]) -> dict[str, Manifest]:
-    store = world.stores[NODES]
+def cleaners_of(world: World, sample_set: SampleSet) -> Iterator[Manifest]:
+    """Give the pods that were made for it and that its StatefulSet does not know of."""
+    for pod in world.stores[PODS].find(SET, str(key_of_set(sample_set))):
+        if controller_of(pod) is None and owns(sample_set, pod):
+            yield pod
+
+
+def _nodes(
+    world: World, sample_set: SampleSet, pods: list[Manifest], originals: Mapping[str, Manifest]
+) -> dict[str, Manifest]:
+    store, key, before = world.stores[NODES], key_of_set(sample_set), sample_set.status or SampleSetStatus()
     labels = [names.sampleset_node_label(*key), *([names.sampleset_label(key.name)] if originals else [])]
     labelled = {key_of(node).name: node for label in labels for node in store.find(LABELLED, label)}
     used = {str(pod["spec"].get("nodeName") or "") for pod in pods}
+    used |= {*before.left_nodes, *(found.node for found in before.nodes)}
     return labelled | {name: node for name in used if (node := store.get(Key("", name))) is not None}

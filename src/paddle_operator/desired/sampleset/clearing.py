@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from paddle_operator.desired.sampleset.errands import Errand
 from paddle_operator.desired.sampleset.naming import digest
-from paddle_operator.desired.sampleset.runtimes import Runtime
+from paddle_operator.desired.sampleset.runtimes import Runtime, Standing
 from paddle_operator.desired.sampleset.snapshot import Snapshot
 
 PATIENCE = timedelta(seconds=60)
@@ -29,11 +29,21 @@ def farewell(snapshot: Snapshot, runtime: Runtime, until: datetime | None = None
         return Farewell(may_go=True)
     if runtime.word is None or not runtime.word.mounted:
         return Farewell(may_go=bool(runtime.trouble) or runtime.word is not None)
-    metadata, works = snapshot.sample_set.metadata, runtime.word.works
-    name = f"clear-{digest(metadata.uid, metadata.generation)[:12]}-{runtime.partition}"
+    name, works = _id(snapshot, runtime), runtime.word.works
     work = works.get(name)
     if work is not None and (work.standing.is_over or (work.ordered or snapshot.now) + PATIENCE <= snapshot.now):
         return Farewell(may_go=True)
     others = [id_ for id_, found in works.items() if id_ != name and not found.standing.is_over]
     cancelled = (Errand(runtime.name, id_, {}) for id_ in others)
     return Farewell(may_go=False, errands=(*cancelled, Errand(runtime.name, name, {"type": "clear"})))
+
+
+def has_emptied(snapshot: Snapshot, runtime: Runtime) -> bool:
+    """Tell whether a server says that it did what it was told at last."""
+    work = runtime.word.works.get(_id(snapshot, runtime)) if runtime.word is not None else None
+    return work is not None and work.standing is Standing.SUCCEEDED
+
+
+def _id(snapshot: Snapshot, runtime: Runtime) -> str:
+    metadata = snapshot.sample_set.metadata
+    return f"clear-{digest(metadata.uid, metadata.generation)[:12]}-{runtime.partition}"

@@ -44,6 +44,9 @@ class Decision:
     look_again: float | None = None
     refusal: Refusal | None = None
 
+    def also(self, create: Pieces = (), delete: Pieces = ()) -> "Decision":
+        return replace(self, create=(*self.create, *create), delete=(*self.delete, *delete))
+
     def looked_at_again(self, now: datetime, *moments: datetime | None) -> "Decision":
         """Look again at the first of these moments that is to come."""
         waits = [(moment - now).total_seconds() for moment in moments if moment is not None and moment > now]

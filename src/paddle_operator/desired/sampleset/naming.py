@@ -48,14 +48,14 @@ def metadata(sample_set: SampleSet, name: str) -> Manifest:
     return {**owned(sample_set, name, labels(sample_set)), "annotations": CREATED_BY}
 
 
-def volume_metadata(sample_set: SampleSet) -> Manifest:
-    """Give the volume's: what is of no namespace cannot be owned, so labels say whose it is."""
+def unowned_metadata(sample_set: SampleSet, name: str, namespace: str = "") -> Manifest:
+    """Give the metadata of what is of no namespace, or of another: it cannot be owned, so labels say whose it is."""
     whose = {
         names.LABEL_SAMPLESET_NAMESPACE: sample_set.metadata.namespace,
         names.LABEL_SAMPLESET_UID: sample_set.metadata.uid,
     }
-    name = volume_name(sample_set)
-    return {"name": name, "labels": {**labels(sample_set), **whose}, "annotations": CREATED_BY}
+    place = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {**place, "labels": {**labels(sample_set), **whose}, "annotations": CREATED_BY}
 
 
 def owns(sample_set: SampleSet, manifest: Manifest) -> bool:

@@ -14,12 +14,16 @@ def label_changes(snapshot: Snapshot) -> tuple[Change, ...]:
     The node of a server that has none now keeps its label: a cache is there, and the next pod is to find it.
     """
     servers = {found.node: found.name for found in snapshot.wanted if found.node}
-    names_of_all = {pod_name(snapshot.sample_set, number) for number in range(snapshot.partitions)}
-    away = names_of_all - set(servers.values())
-    left = {name: label for name, node in snapshot.nodes.items() if (label := _own_label(snapshot, node)) in away}
-    wanted = left | servers
+    wanted = awaiting(snapshot) | servers
     changes = ((name, _change(snapshot, node, wanted.get(name))) for name, node in sorted(snapshot.nodes.items()))
     return tuple((name, change) for name, change in changes if change)
+
+
+def awaiting(snapshot: Snapshot) -> dict[str, str]:
+    """Give the nodes that servers are to come back to, which are nowhere now, with the names of these."""
+    names_of_all = {pod_name(snapshot.sample_set, number) for number in range(snapshot.partitions)}
+    away = names_of_all - {found.name for found in snapshot.wanted if found.node}
+    return {name: label for name, node in snapshot.nodes.items() if (label := _own_label(snapshot, node)) in away}
 
 
 def labels_left(snapshot: Snapshot) -> tuple[Change, ...]:

@@ -11,7 +11,7 @@ SYNCING = {
     SampleSetPhase.SYNCING: names.REASON_CREATE_SYNC_JOB,
     SampleSetPhase.SYNC_FAILED: names.REASON_SYNC_JOB_FAILED,
 }
-BAD = {names.REASON_SECRET_NOT_EXIST, names.REASON_WARMUP_FAILED, names.REASON_CLAIM_DELETED}
+BAD = {names.REASON_SECRET_NOT_EXIST, names.REASON_WARMUP_FAILED, names.REASON_CLAIM_DELETED, names.REASON_CACHES_LEFT}
 
 
 def notices(snapshot: Snapshot, after: SampleSetStatus | None) -> tuple[Notice, ...]:

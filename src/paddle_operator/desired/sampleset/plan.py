@@ -9,6 +9,7 @@ from paddle_operator.desired.sampleset.abandoned import without_abandoned
 from paddle_operator.desired.sampleset.clearing import farewell
 from paddle_operator.desired.sampleset.decision import Decision, Piece
 from paddle_operator.desired.sampleset.ending import end
+from paddle_operator.desired.sampleset.leftovers import leftovers_of
 from paddle_operator.desired.sampleset.nodelabels import label_changes
 from paddle_operator.desired.sampleset.notices import notices
 from paddle_operator.desired.sampleset.refusal import refusal_of
@@ -29,7 +30,7 @@ def plan(snapshot: Snapshot) -> Decision:
 
 
 def _decide(snapshot: Snapshot) -> Decision:
-    if snapshot.sample_set.metadata.deletion_timestamp is not None:
+    if snapshot.ends:
         return end(snapshot)
     view = view_of(snapshot)
     if (refusal := refusal_of(snapshot)) is not None:
@@ -54,7 +55,7 @@ def _go_on(view: View) -> Decision:
     decision = replace(decision, create=view.binding.create, delete=view.binding.delete)
     if view.binding.bound:
         decision = _with_servers(view, decision)
-    return replace(decision, labels=label_changes(snapshot))
+    return leftovers_of(snapshot).added_to(replace(decision, labels=label_changes(snapshot)), snapshot.now)
 
 
 def _finalizers(snapshot: Snapshot) -> tuple[str, ...] | None:

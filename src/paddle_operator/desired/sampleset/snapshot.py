@@ -13,10 +13,14 @@ from paddle_operator.desired.training.settings import DEFAULT_IMAGE
 
 @dataclass(frozen=True)
 class Settings:
-    """What the manager was started with; `local_sources` are directories of nodes that may be copied from."""
+    """What the manager was started with; `local_sources` are directories of nodes that may be copied from.
+
+    `namespace` is where pods are made for sets that end, whose own may be ending, too; without it, there.
+    """
 
     runtime_image: str = DEFAULT_IMAGE
     local_sources: tuple[str, ...] = ()
+    namespace: str = ""
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,8 @@ class Snapshot:
     """`secrets` are those that the set names; without a view, there is none. `token`: the servers' one, or one to be.
 
     `volume`, `claim` and `stateful_set` are this set's own. `runtimes` are by partition, also those to be given up.
-    `nodes` are those with a label of this set, or with one of its servers. `users` are jobs that work on the data now.
+    `nodes` are those with a label of this set, or that have or had one of its servers, as far as they are there.
+    `cleaners` are pods that empty caches which servers left. `users` are jobs that work on the data now.
     `remains` are pods that have ended and still name the claim; only looked for when the set is to end.
     `originals` are objects that the original operator made for it, by kind; likewise.
     """
@@ -49,6 +54,7 @@ class Snapshot:
     stateful_set: Manifest | None = None
     runtimes: Mapping[int, Runtime] = field(default_factory=dict)
     nodes: Mapping[str, Manifest] = field(default_factory=dict)
+    cleaners: tuple[Manifest, ...] = ()
     users: tuple[str, ...] = ()
     remains: tuple[str, ...] = ()
     originals: Mapping[str, Manifest] = field(default_factory=dict)
@@ -57,6 +63,10 @@ class Snapshot:
     def before(self) -> SampleSetStatus:
         """Give the status as it was last written."""
         return self.sample_set.status or SampleSetStatus()
+
+    @property
+    def ends(self) -> bool:
+        return self.sample_set.metadata.deletion_timestamp is not None
 
     @property
     def partitions(self) -> int:

@@ -8,6 +8,7 @@ from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Condition
 from paddle_operator.api.sampleset import JobsName, RuntimeStatus, SampleSetPhase, SampleSetStatus
 from paddle_operator.desired.sampleset.figures import cache_status, node_statuses
+from paddle_operator.desired.sampleset.leftovers import left_nodes
 from paddle_operator.desired.sampleset.snapshot import Snapshot
 from paddle_operator.desired.sampleset.state import State, View
 from paddle_operator.desired.sampleset.warming import job_name
@@ -26,6 +27,7 @@ def status_of(view: View, state: State) -> SampleSetStatus:
         runtime_status=_runtime_status(view),
         jobs_name=_jobs_name(view),
         nodes=nodes[:MOST_NODES],
+        left_nodes=left_nodes(snapshot),
         observed_generation=snapshot.sample_set.metadata.generation,
         conditions=_renewed(snapshot, conditions),
     )

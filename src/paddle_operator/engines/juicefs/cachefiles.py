@@ -134,6 +134,14 @@ def emptied(leaf: str) -> Holding:
     return gone
 
 
+def give_up(directories: tuple[Path, ...]) -> Holding:
+    """Empty caches that no server has any more, and first of all take their name: one that comes back begins anew."""
+    for directory in directories:
+        (directory / MARK).unlink(missing_ok=True)
+    trees = list(raw_trees(directories))
+    return sum((leaf for tree in trees for leaf in remove_blocks(tree, lambda: False)), Holding())
+
+
 def identity(directories: tuple[Path, ...]) -> str:
     """Name the directories together; a node that starts again has lost those in its memory, and with them the name."""
     marks = [_mark(directory) for directory in directories]

@@ -8,7 +8,7 @@ from paddle_operator.api import names
 from paddle_operator.api.juicefs import JuiceFSMountOptions
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.sampleset import MediumType, SampleSet
-from paddle_operator.desired.sampleset.naming import metadata, volume_metadata, volume_name
+from paddle_operator.desired.sampleset.naming import metadata, unowned_metadata, volume_name
 from paddle_operator.desired.sampleset.sources import volume_secret
 
 # Nobody counts against it: JuiceFS is as large as its object store.
@@ -42,7 +42,7 @@ class JuiceFS:
         secret = volume_secret(sample_set)
         own = sample_set.metadata
         return {
-            "metadata": volume_metadata(sample_set),
+            "metadata": unowned_metadata(sample_set, volume_name(sample_set)),
             "spec": {
                 "accessModes": ["ReadWriteMany"],
                 "capacity": CAPACITY,

@@ -116,3 +116,16 @@ def test_caches_keep_their_identity_until_one_of_them_is_lost(tmp_path: Path) ->
     assert cachefiles.identity((first, second)) == identity
     (second / cachefiles.MARK).unlink()
     assert cachefiles.identity((first, second)) not in ("", identity)
+
+
+def test_a_cache_that_is_given_up_loses_its_blocks_and_its_name_and_nothing_else(tmp_path: Path) -> None:
+    cache, beside = tmp_path / "ours/cache", tmp_path / "theirs/cache"
+    gone, other = block(cache, UUID, "1_0_5"), block(beside, OTHER, "1_0_5")
+    unsaved = cache / UUID / "rawstaging/chunks/0/0/2_0_5"
+    unsaved.parent.mkdir(parents=True)
+    unsaved.write_bytes(b"12345")
+    before = cachefiles.identity((cache,))
+    assert cachefiles.give_up((cache, tmp_path / "nothing")) == Holding(1, 5)
+    assert (gone.exists(), unsaved.exists(), other.exists()) == (False, True, True)
+    assert cachefiles.give_up((cache,)) == Holding()
+    assert cachefiles.identity((cache,)) not in ("", before)

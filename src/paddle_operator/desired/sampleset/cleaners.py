@@ -1,0 +1,71 @@
+"""The pod that empties the caches which a server left on a node."""
+
+from paddle_operator.api.manifest import Manifest
+from paddle_operator.desired.sampleset.naming import digest, selector, unowned_metadata
+from paddle_operator.desired.sampleset.servers import CACHE_DIRECTORY
+from paddle_operator.desired.sampleset.snapshot import Snapshot
+
+CONTAINER = "clear"
+RESOURCES = {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "256Mi"}}
+# Root, whose blocks are, and nothing else of what it may do.
+SECURITY = {
+    "runAsUser": 0,
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+def cleaner_name(snapshot: Snapshot, node: str) -> str:
+    metadata = snapshot.sample_set.metadata
+    return f"{metadata.name}-clear-{digest(metadata.uid, node)[:10]}"
+
+
+def cleaner(snapshot: Snapshot, node: str) -> Manifest:
+    """Give the pod. At the end of a set it is in our own namespace: in one that ends, too, nobody can make any."""
+    sample_set, settings = snapshot.sample_set, snapshot.settings
+    namespace = (settings.namespace if snapshot.ends else "") or sample_set.metadata.namespace
+    caches = dict(enumerate(snapshot.engine.cache_directories(sample_set)))
+    volumes = [
+        {"name": f"cache-{number}", "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
+        for number, path in caches.items()
+    ]
+    mounts = [{"name": f"cache-{number}", "mountPath": f"{CACHE_DIRECTORY}/{number}"} for number in caches]
+    container = {
+        "name": CONTAINER,
+        "image": settings.runtime_image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["paddle-operator", "clear-cache"],
+        "args": [f"--cache-dirs={CACHE_DIRECTORY}/{number}" for number in caches],
+        "resources": RESOURCES,
+        "securityContext": SECURITY,
+        "volumeMounts": mounts,
+    }
+    return {
+        "metadata": unowned_metadata(sample_set, cleaner_name(snapshot, node), namespace),
+        "spec": {
+            "restartPolicy": "OnFailure",
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "terminationGracePeriodSeconds": 5,
+            "affinity": affinity(snapshot, node),
+            # What keeps others from the node may be why the server left it.
+            "tolerations": [{"operator": "Exists"}],
+            "containers": [container],
+            "volumes": volumes,
+        },
+    }
+
+
+def affinity(snapshot: Snapshot, node: str) -> Manifest:
+    """Go to this node, and never beside a server of the set: the scheduler lets none come while this one is there."""
+    sample_set = snapshot.sample_set
+    here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    apart = {
+        "labelSelector": {"matchLabels": selector(sample_set)},
+        "namespaces": [sample_set.metadata.namespace],
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    return {"nodeAffinity": {required: {"nodeSelectorTerms": [here]}}, "podAntiAffinity": {required: [apart]}}
