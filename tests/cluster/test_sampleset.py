@@ -10,26 +10,31 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from localkube.cluster import Cluster
-from localkube.kubectl import Kubectl
+from localkube.kubectl import Kubectl, Manifest
 from localkube.node import Node
 from localkube.waiting import wait_until
-from paddle_operator.api.names import sampleset_label, sampleset_node_label
+from paddle_operator.api.names import LABEL_SAMPLESET_NAMESPACE, sampleset_label, sampleset_node_label
 from paddle_operator.desired.sampleset.servers import PORT
 from support import imagenet, leaks, readers, witness
 from support.csivolumes import SYSTEM, Volume
 from support.imagenet import FILES, NAME, Watched
 from support.leaks import CommandLines
 from support.managerprogram import ManagerProgram
+from support.manifests import ABSENT, changed, circulating
 from support.objectlog import logged
 from support.paddlejobs import Jobs
 from support.readers import Readers
 from support.witness import Witness
 
 MANY = 60
+GOING = "going"
+# To empty caches, three minutes at most, and for Kubernetes to let go of the rest.
+LONGEST_END = 240
 # As servers count them: a directory after the other, sorted.
 IN_ORDER = sorted(FILES)
 SHARES = [sorted(len(FILES[name]) for name in IN_ORDER[number::3]) for number in range(3)]
@@ -101,6 +106,40 @@ def test_the_documents_set_becomes_ready_and_its_table_is_theirs(data: Watched) 
     data.eventually(
         lambda: all(data.status["cacheStatus"][figure] >= content for figure in figures), "the figures are too small"
     )
+
+
+def another(name: str, namespace: str, **spec: object) -> Manifest:
+    """Give a second set, which finds the data of the first in the volume."""
+    made = changed(circulating(f"SampleSet/{NAME}"), {"metadata": {"name": name, "namespace": namespace}})
+    return changed(made, {"spec.source": ABSENT, "spec.noSync": True} | {f"spec.{key}": spec[key] for key in spec})
+
+
+def test_a_server_that_moves_leaves_no_block_behind_and_every_other_set_alone(kube: Cluster, data: Watched) -> None:
+    kubectl, contents, (home,) = data.kubectl, sorted(map(len, FILES.values())), data.cached_on()
+
+    def placed(operator: str) -> Manifest:
+        place = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": operator, "values": [home]}]}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [place]}}
+        return another("moving", SYSTEM, nodeAffinity=required)
+
+    def has_moved() -> bool:
+        status = kubectl.get("sampleset/moving")["status"]
+        nodes = [found["node"] for found in status.get("nodes", [])]
+        return bool(status["phase"] == "Ready" and nodes not in ([], [home]) and not status.get("leftNodes"))
+
+    kubectl.apply(placed("In"))
+    kubectl.wait("jsonpath={.status.phase}=Ready", "sampleset/moving")
+    volume = str(kubectl.get("pvc/moving")["spec"]["volumeName"])
+    assert imagenet.cached_sizes(kube.node(home), volume) == contents
+    kubectl.apply(placed("NotIn"))
+    wait_until(has_moved, 2 * MANY, "the server has not moved, or what it left is not emptied")
+    assert imagenet.cached_sizes(kube.node(home), volume) == []
+    assert imagenet.cached_sizes(kube.node(home), volume_of(data)) == contents
+    assert [pod for pod in kubectl.items("pods") if pod["metadata"]["name"].startswith("moving-clear-")] == []
+    (now,) = (found["node"] for found in kubectl.get("sampleset/moving")["status"]["nodes"])
+    assert imagenet.cached_sizes(kube.node(now), volume) == contents
+    kubectl.run("delete", "sampleset/moving", "--wait")
+    assert imagenet.cached_sizes(kube.node(now), volume) == []
 
 
 def test_each_node_caches_its_share(kube: Cluster, shared_out: Watched) -> None:
@@ -235,6 +274,48 @@ def test_the_end_leaves_nothing_but_the_data(kube: Cluster, redis: Node, shared_
     assert [name for name in left if name.startswith((NAME, "train"))] == []
     keys = {sampleset_node_label(SYSTEM, NAME), sampleset_label(NAME)}
     assert [node for node in kubectl.items("nodes") if keys & set(node["metadata"]["labels"])] == []
+    for node in kube.nodes:
+        wait_until(partial(Volume(kubectl, volume, 0).is_gone_from, node), MANY, f"something is left on {node.name}")
+        assert imagenet.cached_sizes(node, volume) == []
+    assert imagenet.stored(redis) == before
+
+
+@pytest.fixture
+def everywhere(kube: Cluster, operator_image: str, manager: ManagerProgram, tmp_path: Path) -> Iterator[ManagerProgram]:
+    """Have one manager for all namespaces, in the place of the one for the documents'."""
+    manager.kill()
+    images = (f"--{of}-image={operator_image}" for of in ("runtime", "init"))
+    words = ("--controllers=sampleset,samplejob,paddlejob", *images)
+    begun = ManagerProgram(kube.paths.kubeconfig, "", tmp_path / "everywhere.log", *words)
+    begun.start()
+    yield begun
+    begun.kill()
+    sys.stdout.write(f"--- {begun.log.name}\n{begun.log.read_text()}\n")
+    manager.start()
+
+
+def test_a_namespace_that_is_deleted_goes_with_its_set_and_its_jobs_and_leaves_nothing_but_the_data(
+    kube: Cluster, redis: Node, data: Watched, everywhere: ManagerProgram
+) -> None:
+    assert everywhere.alive
+    kubectl = data.kubectl.within(GOING)
+    kubectl.run("create", "namespace", GOING)
+    kubectl.apply(imagenet.volume_secret(redis.spec.address), another(NAME, GOING, partitions=3))
+    going = Watched(kubectl)
+    going.until_ready(3)
+    warm_up = changed(circulating("SampleJob/imagenet-warmup"), {"metadata.namespace": GOING})
+    kubectl.apply(changed(warm_up, {"spec.schedule": "* * * * *"}))
+    jobs = Jobs(kubectl)
+    jobs.submit(readers.job(len(FILES)))
+    jobs.until("Running", readers.NAME)
+    volume, before = volume_of(going), imagenet.stored(redis)
+    kubectl.run("delete", f"namespace/{GOING}", "--wait=false")
+    kubectl.wait("delete", f"namespace/{GOING}", timeout=LONGEST_END)
+    assert volume not in [found["metadata"]["name"] for found in kubectl.items("pv")]
+    label = sampleset_node_label(GOING, NAME)
+    assert [node for node in kubectl.items("nodes") if label in node["metadata"]["labels"]] == []
+    selector = f"--selector={LABEL_SAMPLESET_NAMESPACE}={GOING}"
+    assert kubectl.items("pods", "--all-namespaces", selector) == []
     for node in kube.nodes:
         wait_until(partial(Volume(kubectl, volume, 0).is_gone_from, node), MANY, f"something is left on {node.name}")
         assert imagenet.cached_sizes(node, volume) == []
