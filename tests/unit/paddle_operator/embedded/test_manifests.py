@@ -1,6 +1,7 @@
 """Manifests for one machine."""
 
 import base64
+import copy
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,8 @@ def test_stores_that_only_pods_reach_are_refused_in_words(tmp_path: Path, store:
     ],
 )
 def test_stores_elsewhere_are_let_be(tmp_path: Path, store: str) -> None:
-    manifests.refuse_hidden_stores(
-        manifests.read(written(tmp_path, f"{SERVICE}kind: Secret\nmetadata: {{name: keys}}\n{store}"))
-    )
+    found = manifests.read(written(tmp_path, f"{SERVICE}kind: Secret\nmetadata: {{name: keys}}\n{store}"))
+    before = copy.deepcopy(found)
+    manifests.refuse_hidden_stores(found)
+    assert [one["kind"] for one in found] == ["Service", "Secret"]
+    assert found == before
