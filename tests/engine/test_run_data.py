@@ -84,6 +84,19 @@ def test_a_pod_that_never_had_all_of_its_volumes_gives_back_those_that_it_had(
         assert mounts_of(uid) == []
 
 
+def test_what_a_server_that_is_gone_cached_goes_with_the_set(machine: OneMachine, tmp_path: Path) -> None:
+    with serving(machine):
+        asks, memory = kubectl(machine), StateDirectory(machine.state).memory
+        asks.apply(sample_set(written(tmp_path / "source", {"1": "1"})))
+        asks.run("wait", "--for=jsonpath={.status.phase}=Ready", "sampleset/numbers", "--timeout=60s")
+        assert list(memory.rglob("raw/chunks/*/*/*"))
+        asks.run("delete", "statefulset/numbers-runtime", "sampleset/numbers", "--cascade=foreground", "--wait=false")
+        asks.run("wait", "--for=delete", "sampleset/numbers", "--timeout=60s")
+        assert list(memory.rglob("raw/chunks/*/*/*")) == []
+        assert asks.items("pods") == []
+    assert "kind=Pod key=default/numbers-clear-" in machine.own_log
+
+
 def mounts_of(uid: str) -> list[str]:
     """Name the mounts for a pod that any process of this machine has."""
     found = []
