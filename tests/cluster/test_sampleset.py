@@ -33,7 +33,7 @@ from support.witness import Witness
 
 MANY = 60
 GOING = "going"
-# To empty caches, three minutes at most, and for Kubernetes to let go of the rest.
+# To empty caches, two minutes at most, and for Kubernetes to let go of the rest.
 LONGEST_END = 240
 # As servers count them: a directory after the other, sorted.
 IN_ORDER = sorted(FILES)

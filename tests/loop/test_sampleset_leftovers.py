@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from paddle_operator.api.manifest import Key
+from paddle_operator.api.manifest import Key, Manifest
 from paddle_operator.desired.sampleset import abandoned, ending
 from support.cachecluster import CacheCluster
 from support.embeddedapi import Api
@@ -125,6 +125,28 @@ async def test_a_set_ends_at_once_without_a_node_that_is_no_more(
         await eventually(lambda: (api.names("samplesets"), left(api)) == ([], []))
         await eventually(lambda: told(api, "CachesLeft"))
     assert cluster.cleaned == []
+
+
+@pytest.mark.parametrize("phase", ["Running", "Succeeded"])
+async def test_a_node_where_a_pod_only_read_is_emptied_with_the_set(
+    api: Api, managing: Managing, cluster: CacheCluster, phase: str
+) -> None:
+    await is_ready(api, managing)
+    ((_, place),) = cluster.spools
+    cluster.spools["node-3", place].cached = 50
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "imagenet"}}]
+    spec = {"nodeName": "node-3", "containers": [{"name": "main", "image": "demo:v1"}], "volumes": volumes}
+    reader: Manifest = {"metadata": {"name": "reader", "namespace": "default"}, "spec": spec}
+    api.put("pods", {**reader, "status": {"phase": phase}})
+    api.remove("samplesets", SET)
+    async with managing(controllers()):
+        if phase == "Running":
+            await eventually(lambda: status(api).get("leftNodes") == ["node-3"])
+            assert cluster.cache("node-3").cached > 0
+            api.put("pods", {**reader, "status": {"phase": "Succeeded"}})
+        await eventually(lambda: api.names("samplesets") == [])
+    assert [cluster.cache(node).cached for node in ("node-1", "node-3")] == [0, 0]
+    assert cluster.cleaned == [("node-3", OURS)]
 
 
 async def test_caches_are_emptied_from_another_namespace_when_their_own_ends(

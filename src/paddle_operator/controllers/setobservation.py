@@ -113,11 +113,12 @@ class Observer:
                 found.partition: replace(found, hindrance=hindrances.get(found.name, ""))
                 for found in runtimes_of(self.runtimes, sample_set, pods)
             },
-            nodes=_nodes(world, sample_set, pods, originals),
+            nodes=_nodes(world, sample_set, [*pods, *others], originals),
             cleaners=tuple(cleaners_of(world, sample_set)),
             originals=originals,
             users=jobs or tuple(f"Pod {key_of(pod).name}" for pod in others if not has_finished(pod)),
             remains=tuple(f"Pod {key_of(pod).name}" for pod in others if has_finished(pod)),
+            read_on=tuple(str(pod["spec"]["nodeName"]) for pod in others),
         )
 
     def _servers(self, world: World, sample_set: SampleSet) -> Iterator[Runtime]:

@@ -18,7 +18,7 @@ from paddle_operator.desired.sampleset.status import status_of_ending
 
 # To empty the caches: for their servers, and then for pods on nodes whose servers could not or are gone.
 LONGEST_FAREWELL = timedelta(seconds=60)
-LONGEST_CLEANING = timedelta(seconds=180)
+LONGEST_CLEANING = timedelta(seconds=120)
 PAUSE_SECONDS = 5.0
 MOST_NAMED = 5
 
@@ -101,7 +101,8 @@ def _wait(snapshot: Snapshot) -> Decision:
     state = State(SampleSetPhase.NONE, names.REASON_IN_USE, message)
     in_use = condition(names.CONDITION_IN_USE, names.REASON_IN_USE, message, holds=True)
     # Nobody tells us when pods of others end.
-    return Decision(status_of_ending(snapshot, state, [in_use]), look_again=PAUSE_SECONDS)
+    status = msgspec.structs.replace(status_of_ending(snapshot, state, [in_use]), left_nodes=left_nodes(snapshot))
+    return Decision(status, look_again=PAUSE_SECONDS)
 
 
 def _status(snapshot: Snapshot, message: str, reason: str = names.REASON_TERMINATING) -> SampleSetStatus:

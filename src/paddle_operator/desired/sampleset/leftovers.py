@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from paddle_operator.api import names
+from paddle_operator.api.conditions import find
 from paddle_operator.desired.sampleset.cleaners import cleaner, cleaner_name
 from paddle_operator.desired.sampleset.clearing import has_emptied
 from paddle_operator.desired.sampleset.decision import Decision, Piece, Pieces
@@ -61,10 +63,17 @@ def left_nodes(snapshot: Snapshot) -> tuple[str, ...]:
         *before.left_nodes,
         *(found.node for found in before.nodes),
         *(found.node for found in runtimes if found.ready),
+        *_read_on(snapshot),
     }
-    kept = set() if snapshot.ends else {found.node for found in snapshot.wanted}
+    kept = set() if snapshot.ends and not snapshot.users else {found.node for found in snapshot.wanted}
     emptied = {found.node for found in runtimes if has_emptied(snapshot, found)}
     return tuple(name for name in sorted(known - kept - emptied - {""}) if not _is_cleaned(snapshot, name))[:MOST_NODES]
+
+
+def _read_on(snapshot: Snapshot) -> tuple[str, ...]:
+    """Name the nodes where others have the data; once these have ended, the status knows what is left."""
+    said = find(snapshot.before.conditions, names.CONDITION_IN_USE)
+    return () if said is not None and said.status == "False" else snapshot.read_on
 
 
 def _is_cleaned(snapshot: Snapshot, node: str) -> bool:

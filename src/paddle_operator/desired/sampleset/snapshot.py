@@ -39,6 +39,7 @@ class Snapshot:
     `nodes` are those with a label of this set, or that have or had one of its servers, as far as they are there.
     `cleaners` are pods that empty caches which servers left. `users` are jobs that work on the data now.
     `remains` are pods that have ended and still name the claim; only looked for when the set is to end.
+    `read_on` are the nodes of all pods that name it; likewise.
     `originals` are objects that the original operator made for it, by kind; likewise.
     """
 
@@ -57,6 +58,7 @@ class Snapshot:
     cleaners: tuple[Manifest, ...] = ()
     users: tuple[str, ...] = ()
     remains: tuple[str, ...] = ()
+    read_on: tuple[str, ...] = ()
     originals: Mapping[str, Manifest] = field(default_factory=dict)
 
     @property
