@@ -67,7 +67,7 @@ def left_nodes(snapshot: Snapshot) -> tuple[str, ...]:
     }
     kept = set() if snapshot.ends and not snapshot.users else {found.node for found in snapshot.wanted}
     emptied = {found.node for found in runtimes if has_emptied(snapshot, found)}
-    return tuple(name for name in sorted(known - kept - emptied - {""}) if not _is_cleaned(snapshot, name))[:MOST_NODES]
+    return tuple(sorted(known - kept - emptied - _cleaned(snapshot) - {""}))[:MOST_NODES]
 
 
 def _read_on(snapshot: Snapshot) -> tuple[str, ...]:
@@ -76,11 +76,11 @@ def _read_on(snapshot: Snapshot) -> tuple[str, ...]:
     return () if said is not None and said.status == "False" else snapshot.read_on
 
 
-def _is_cleaned(snapshot: Snapshot, node: str) -> bool:
-    """Tell whether a pod emptied it, since the server left."""
-    name = cleaner_name(snapshot, node)
+def _cleaned(snapshot: Snapshot) -> set[str]:
+    """Name the nodes that pods emptied, since the servers left."""
     ended = (found for found in map(observed_pod, snapshot.cleaners) if found.bucket is Bucket.SUCCEEDED)
-    return node in snapshot.before.left_nodes and any(found.name == name for found in ended)
+    names_of_ended = {found.name for found in ended}
+    return {node for node in snapshot.before.left_nodes if cleaner_name(snapshot, node) in names_of_ended}
 
 
 def _is_spent(pod: ObservedPod, now: datetime) -> bool:
