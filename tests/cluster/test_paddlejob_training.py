@@ -138,7 +138,6 @@ def test_workers_agree_on_who_is_who_and_train_one_model(jobs: Jobs, name: str, 
     assert hosts == [f"{name}-worker-{rank}.{domain}" for rank in range(workers)]
     assert all(one["last_loss"] < one["first_loss"] / 2 for one in found)
     assert jobs.status(name)["mode"] == "Collective"
-    assert len(nodes(jobs, name)) > 1
 
 
 def test_workers_learn_from_each_other_through_parameter_servers(jobs: Jobs) -> None:
@@ -152,11 +151,10 @@ def test_workers_learn_from_each_other_through_parameter_servers(jobs: Jobs) -> 
     )
 
 
-def test_the_demo_of_the_documents_trains_next_to_its_data(jobs: Jobs) -> None:
+def test_the_demo_of_the_documents_trains(jobs: Jobs) -> None:
     """Its program does not wait for its server: the job sees to that."""
     [result] = results(jobs, "ps-demo", 1)
     assert (result["workers"], result["servers"]) == (1, ["ps-demo-ps-0.ps-demo:36000"])
-    assert nodes(jobs, "ps-demo") >= {"node-2"}
     assert jobs.status("ps-demo")["mode"] == "PS"
 
 
@@ -171,3 +169,10 @@ def test_paddle_takes_each_of_three_roles_for_what_it_is(jobs: Jobs) -> None:
     }
     jobs.eventually(lambda: all(said(jobs, pod) for pod in wanted), "somebody says nothing", PATIENCE)
     assert {pod: said(jobs, pod)[0] for pod in wanted} == wanted
+
+
+def test_trainings_spread_over_nodes_and_run_next_to_their_data(jobs: Jobs) -> None:
+    for name, workers in (("two", 2), ("four", 4), ("ps-demo", 1)):
+        results(jobs, name, workers)
+    assert [len(nodes(jobs, name)) > 1 for name in ("two", "four")] == [True, True]
+    assert nodes(jobs, "ps-demo") >= {"node-2"}

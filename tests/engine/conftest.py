@@ -8,7 +8,7 @@ import pytest
 
 from paddle_operator.embedded import ending
 from paddle_operator.embedded.statedir import StateDirectory
-from support import juicefs
+from support import juicefs, paddlevenv
 from support.enginebox import AREA, Box, Volume, made_box
 from support.onemachine import OneMachine
 from support.runtimeprogram import RuntimeProgram
@@ -77,3 +77,9 @@ def machine(tmp_path: Path) -> Iterator[OneMachine]:
     made = OneMachine(tmp_path)
     yield made
     ending.remove(StateDirectory(made.state))
+
+
+@pytest.fixture(scope="session")
+def paddle() -> Path:
+    """Give a virtual environment with PaddlePaddle."""
+    return paddlevenv.required()

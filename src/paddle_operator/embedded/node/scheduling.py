@@ -1,6 +1,7 @@
-"""Which pods run here: all that are to run anywhere, but for those that must not be beside each other."""
+"""Which pods run here: all that are to run anywhere, but for a second server of a data set, which takes a node."""
 
 from paddle_operator.api.manifest import Key, Manifest, key_of, labels_of, uid_of
+from paddle_operator.api.names import LABEL_SAMPLESET
 from paddle_operator.control.controller import Controller, Trigger, World
 from paddle_operator.control.outcome import Done, Outcome
 from paddle_operator.embedded.node.machine import NAME
@@ -8,7 +9,6 @@ from paddle_operator.kube import errors
 from paddle_operator.kube.request import PODS, Kind
 
 NODES = Kind("", "v1", "nodes", "Node", namespaced=False)
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 ENDED = ("Succeeded", "Failed")
 AGAIN = 1.0
 # What a node must say of itself, and nobody asks this one.
@@ -62,39 +62,17 @@ async def reconcile(world: World, key: Key) -> Outcome:
 
 
 def repels(pod: Manifest, other: Manifest) -> bool:
-    """Tell whether the pod must not be on the node of another that is there."""
-    here = other["spec"].get("nodeName") == NAME and (other.get("status") or {}).get("phase") not in ENDED
-    if not here or uid_of(pod) == uid_of(other):
+    """Tell whether both serve one data set, whose servers share no node, and the other is here or comes first."""
+    (namespace, name), (another, rival) = key_of(pod), key_of(other)
+    served = labels_of(pod).get(LABEL_SAMPLESET)
+    if served is None or (namespace, served) != (another, labels_of(other).get(LABEL_SAMPLESET)) or name == rival:
         return False
-    rules = ((pod["spec"].get("affinity") or {}).get("podAntiAffinity") or {}).get(REQUIRED) or []
-    return any(_is_meant(rule, key_of(pod).namespace, other) for rule in rules)
-
-
-def _is_meant(rule: Manifest, namespace: str, other: Manifest) -> bool:
-    if key_of(other).namespace not in (rule.get("namespaces") or [namespace]):
-        return False
-    selector = rule.get("labelSelector") or {}
-    labels = labels_of(other)
-    wanted: dict[str, str] = selector.get("matchLabels") or {}
-    return wanted.items() <= labels.items() and all(
-        _matches(expression, labels) for expression in selector.get("matchExpressions") or []
-    )
-
-
-def _matches(expression: Manifest, labels: dict[str, str]) -> bool:
-    key, values = expression["key"], expression.get("values") or []
-    match expression["operator"]:
-        case "In":
-            return labels.get(key) in values
-        case "NotIn":
-            return labels.get(key) not in values
-        case "Exists":
-            return key in labels
-    return key not in labels
+    has_ended = (other.get("status") or {}).get("phase") in ENDED
+    return not has_ended and (bool(other["spec"].get("nodeName")) or rival < name)
 
 
 def unschedulable(pod: Manifest, rival: Manifest) -> Manifest:
-    message = f"0/1 nodes are available: {key_of(rival).name} is there, and the two must be on different nodes"
+    message = f"0/1 nodes are available: {key_of(rival).name} is there, and each server takes a node"
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     known = (pod.get("status") or {}).get("conditions") or []
     return {"conditions": [*(found for found in known if found["type"] != condition["type"]), condition]}
