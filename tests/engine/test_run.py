@@ -1,16 +1,14 @@
 """Manifests on one machine without a cluster, by the real program."""
 
 import json
-import re
 import socket
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from paddle_operator.api.manifest import Manifest
 from support.manifests import changed, circulating
-from support.onemachine import OneMachine
+from support.onemachine import OneMachine, address_outside
 from support.paddlejobs import paddle_job
 from support.refusals import REFUSED
 
@@ -201,12 +199,3 @@ for endpoint in {endpoints!r}:
         told = machine.run(paddle_job("looks", worker=role(1, "python3", "-c", program)))
     assert told.code == 0, (told, machine.own_log)
     assert machine.log("looks-worker-0") == "reached\nConnection refused\n"
-
-
-def address_outside() -> str:
-    """Give an address of this machine by which others know it."""
-    asked = ["ip", "-4", "-oneline", "address", "show", "scope", "global"]
-    listed = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    if (found := re.search(r"inet ([0-9.]+)", listed)) is None:
-        pytest.skip("THIS MACHINE HAS NO NETWORK")
-    return found[1]

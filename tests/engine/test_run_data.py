@@ -1,6 +1,7 @@
 """SampleSets on one machine without a cluster: a real JuiceFS, mounted by the CSI plugin's own code."""
 
 import contextlib
+import json
 import os
 import shutil
 from dataclasses import dataclass
@@ -9,10 +10,24 @@ from pathlib import Path
 from localkube.waiting import wait_until
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.embedded.statedir import StateDirectory
-from support import juicefs, mnist
+from support import imagenet, juicefs, mnist
+from support.enginebox import Box, Bucket
+from support.manifests import changed
 from support.mnist import Training
-from support.onemachine import OneMachine, kubectl, sample_set, serving
+from support.onemachine import OneMachine, address_outside, kubectl, sample_set, serving
 from support.paddlejobs import paddle_job
+
+# Prints the checksums of all files, and how many blocks were not in the cache.
+READING = """
+import hashlib, json, pathlib, sys
+top = pathlib.Path(sys.argv[1])
+def misses():
+    lines = (top / ".stats").read_text().splitlines()
+    return sum(int(float(line.split()[-1])) for line in lines if line.startswith("juicefs_blockcache_miss "))
+before = misses()
+found = {str(path.relative_to(top)): hashlib.sha256(path.read_bytes()).hexdigest() for path in top.glob("[!.]*/*")}
+print(json.dumps([found, misses() - before]))
+"""
 
 
 def written(place: Path, contents: dict[str, str]) -> Path:
@@ -140,6 +155,24 @@ def test_a_data_set_is_where_its_secret_says(machine: OneMachine, tmp_path: Path
         assert "numbers" in redis.ask("-n", "1", "get", "setting")
     assert list((tmp_path / "objects/numbers/chunks").rglob("*_2"))
     assert list(StateDirectory(machine.state).volumes.iterdir()) == []
+
+
+def test_a_data_set_comes_from_an_s3_bucket_is_cached_and_read_without_it(machine: OneMachine, box: Box) -> None:
+    bucket = Bucket(box, imagenet.KEYS["access-key"], imagenet.KEYS["secret-key"], host=address_outside())
+    files = imagenet.files(30)
+    bucket.fill({f"train/{name}": content.encode() for name, content in files.items()})
+    keys = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "store"}, "stringData": imagenet.KEYS}
+    job = changed(reader("reads"), {"spec.sampleSetRef": {"name": imagenet.NAME, "mountPath": imagenet.PLACE}})
+    command = ["python3", "-c", READING, imagenet.PLACE]
+    told = machine.run(
+        keys,
+        imagenet.sample_set(bucket.part("train/")),
+        changed(job, {"spec.worker.template.spec.containers.0.command": command}),
+    )
+    assert told.code == 0, (told, machine.own_log)
+    conditions = told.items[f"SampleSet/{imagenet.NAME}"]["status"]["conditions"]
+    assert {one["type"]: one["status"] for one in conditions} == dict.fromkeys(("Ready", "Synced", "Warm"), "True")
+    assert json.loads(machine.log("reads-worker-0")) == [imagenet.checksums(files), 0]
 
 
 def test_jobs_of_other_frameworks_find_each_other_and_their_cache(machine: OneMachine, tmp_path: Path) -> None:

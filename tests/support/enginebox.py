@@ -193,35 +193,40 @@ class Volume:
 class Bucket:
     """An S3 endpoint in a box: JuiceFS' own gateway, over a volume that nobody mounts."""
 
-    def __init__(self, box: Box, access_key: str, secret_key: str, meta: str = "") -> None:
+    def __init__(self, box: Box, access_key: str, secret_key: str, meta: str = "", host: str = "127.0.0.1") -> None:
         self.box = box
-        self.port = free_port()
+        self.place = f"{host}:{free_port(host)}"
         self.keys = {"MINIO_ACCESS_KEY": access_key, "MINIO_SECRET_KEY": secret_key, "MINIO_REGION": "us-east-1"}
         place = AREA / "store"
         box.inside(place).mkdir()
         meta = meta or f"sqlite3://{place}/meta.db"
         box.run("juicefs", "format", "--storage=file", f"--bucket={place}/", meta, "store")
         root = {"MINIO_ROOT_USER": access_key, "MINIO_ROOT_PASSWORD": secret_key}
-        argv = ("juicefs", "gateway", "--no-usage-report", "--cache-size=0", meta, f"127.0.0.1:{self.port}")
+        argv = ("juicefs", "gateway", "--no-usage-report", "--cache-size=0", meta, self.place)
         box.start("gateway", *argv, environment=root)
         wait_until(self._answers, PATIENCE, f"there is no gateway: {box.log('gateway')}")
 
     def _answers(self) -> bool:
         try:
-            socket.create_connection(("127.0.0.1", self.port), 1).close()
+            host, _, port = self.place.partition(":")
+            socket.create_connection((host, int(port)), 1).close()
         except OSError:
             return False
         return True
 
     @property
     def uri(self) -> str:
-        return f"minio://127.0.0.1:{self.port}/store"
+        return f"minio://{self.place}/store"
+
+    def part(self, prefix: str) -> str:
+        """Give the address of what begins so."""
+        return f"s3://store.{self.place}/{prefix}"
 
     @property
     def store(self) -> dict[str, str]:
         """Describe it as a place where a volume may keep its objects."""
         keys = {"access-key": self.keys["MINIO_ACCESS_KEY"], "secret-key": self.keys["MINIO_SECRET_KEY"]}
-        return {"storage": "minio", "bucket": f"http://127.0.0.1:{self.port}/store", **keys}
+        return {"storage": "minio", "bucket": f"http://{self.place}/store", **keys}
 
     def fill(self, files: Mapping[str, bytes]) -> None:
         source = self.box.inside(AREA / "filling")
@@ -232,6 +237,6 @@ class Bucket:
         self.box.run(*argv, environment=self.keys)
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
+def free_port(host: str = "127.0.0.1") -> int:
+    with socket.create_server((host, 0)) as probe:
         return int(probe.getsockname()[1])

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -169,6 +170,15 @@ def sample_set(source: Path) -> Manifest:
         "metadata": {"name": "numbers"},
         "spec": {"partitions": 1, "source": {"uri": f"file://{source}"}, "secretRef": {"name": "numbers"}},
     }
+
+
+def address_outside() -> str:
+    """Give an address of this machine by which others know it."""
+    asked = ["ip", "-4", "-oneline", "address", "show", "scope", "global"]
+    listed = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    if (found := re.search(r"inet ([0-9.]+)", listed)) is None:
+        pytest.skip("THIS MACHINE HAS NO NETWORK")
+    return found[1]
 
 
 @contextlib.contextmanager
