@@ -56,7 +56,7 @@ def test_a_headless_service_names_each_pod(namespace: Kubectl) -> None:
         workloads.service("web", "web", clusterIP="None"),
         workloads.sleeping_pod("client", "node-3"),
     )
-    namespace.rolled_out("statefulset/web")
+    namespace.wait("jsonpath={.status.readyReplicas}=2", "statefulset/web")
     namespace.wait("condition=Ready", "pod/client")
     for number in (0, 1):
         address = namespace.get(f"pod/web-{number}")["status"]["podIP"]

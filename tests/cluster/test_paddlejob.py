@@ -24,8 +24,9 @@ MODES = {
     "by-service": "PS", "on-hosts": "PS", "also-on-hosts": "Collective",
 }  # fmt: skip
 SMALL = {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"cpu": "500m", "memory": "64Mi"}}
-# Jobs that the API server lets in: what is wrong, and what is said of it.
 TEMPLATE = "spec.worker.template.spec"
+SIMPLE = paddle_job("simple", worker=role(1, *ENDLESS))
+# Jobs that the API server lets in: what is wrong, and what is said of it.
 CANNOT_WORK: dict[str, tuple[Manifest, str]] = {
     "no-volume": (
         {f"{TEMPLATE}.containers.0.volumeMounts": [{"name": "nowhere", "mountPath": "/data"}]},
@@ -36,8 +37,11 @@ CANNOT_WORK: dict[str, tuple[Manifest, str]] = {
         {"spec.sampleSetRef": {"name": "nowhere", "mountPath": "/data"}},
         "WaitingForData: there is no SampleSet nowhere in namespace ",
     ),
-    "no-port": ({"spec.intranet": "Host"}, "NoHostPort: all host ports from 40000 to 40039 are taken by other jobs"),
     "no-etcd": ({"spec.elastic": 1}, "NoEtcdServer: an elastic job needs etcd"),
+}
+# Those that only several nodes and their ports show.
+NO_PLACE: dict[str, tuple[Manifest, str]] = {
+    "no-port": ({"spec.intranet": "Host"}, "NoHostPort: all host ports from 40000 to 40039 are taken by other jobs"),
     "no-node": (
         {f"{TEMPLATE}.nodeSelector": {"nowhere": "at-all"}},
         "PodsPending: 1 of 1 pods do not run yet; no-node-worker-0: 0/3 nodes are available",
@@ -80,48 +84,64 @@ def test_pods_of_every_mode_find_each_other_at_every_kind_of_address(namespace: 
     jobs.eventually(lambda: {name.rpartition("-worker-")[0] for name in jobs.pods()} == kept, "others have pods")
 
 
-def test_workers_wait_for_ready_servers_and_quotas_hold_nobody_up_for_ever(namespace: Kubectl, begin: Begin) -> None:
-    jobs = Jobs(namespace)
-    namespace.apply(quota(pods="2"))
-    is_ready = {"exec": {"command": ["test", "-e", "/tmp/ready"]}, "periodSeconds": 1}
-    manager = begin()
-    ps = limited(1, *ENDLESS, readinessProbe=is_ready)
-    jobs.submit(paddle_job("waiting", ps=ps, worker=limited(2, *ENDLESS)))
-    jobs.eventually(lambda: "exceeded quota: quota" in jobs.why("waiting", "Stalled"), "the quota is not told of")
-    assert jobs.why("waiting", "Stalled").startswith("Forbidden: ")
-    namespace.apply(quota(pods="3"))
-    jobs.eventually(lambda: len(jobs.pods("waiting")) == 3, "it does not go on when the quota is raised")
-    jobs.eventually(lambda: jobs.status("waiting")["worker"].get("starting") == 2, "the workers do not wait")
+def waiting_for_its_server() -> Manifest:
+    """Give a job whose server is ready when it is told so, in a pod's own memory: without a cluster, /tmp is shared."""
+    is_ready = {"exec": {"command": ["test", "-e", "/dev/shm/ready"]}, "periodSeconds": 1}
+    return paddle_job("waiting", ps=limited(1, *ENDLESS, readinessProbe=is_ready), worker=limited(2, *ENDLESS))
+
+
+def test_workers_wait_for_ready_servers(namespace: Kubectl, jobs: Jobs) -> None:
+    jobs.submit(waiting_for_its_server())
+    jobs.eventually(lambda: jobs.status("waiting").get("worker", {}).get("starting") == 2, "the workers do not wait")
     assert jobs.status("waiting")["phase"] == "Starting"
     assert jobs.why("waiting", "Stalled") == ""
-    namespace.execute("waiting-ps-0", "touch", "/tmp/ready")
+    namespace.execute("waiting-ps-0", "touch", "/dev/shm/ready")
     jobs.until("Running", "waiting")
     table = namespace.run("get", "pdj").splitlines()
     assert table[0] == "NAME      STATUS    MODE   AGE"
     assert table[1].startswith("waiting   Running   PS     ")
     jobs.eventually(lambda: event_reasons(namespace, "waiting") == ["Running"], "no event tells of the beginning")
+
+
+def test_quotas_hold_nobody_up_for_ever(namespace: Kubectl, begin: Begin) -> None:
+    jobs = Jobs(namespace)
+    namespace.apply(quota(pods="2"))
+    manager = begin()
+    jobs.submit(paddle_job("crowd", worker=limited(3, *ENDLESS)))
+    jobs.eventually(lambda: "exceeded quota: quota" in jobs.why("crowd", "Stalled"), "the quota is not told of")
+    assert jobs.why("crowd", "Stalled").startswith("Forbidden: ")
+    namespace.apply(quota(pods="3"))
+    jobs.until("Running", "crowd")
+    assert jobs.why("crowd", "Stalled") == ""
     assert manager.alive
 
 
-def test_jobs_that_cannot_work_say_why_and_others_go_on(namespace: Kubectl, begin: Begin) -> None:
+def say_why(jobs: Jobs, faulty: dict[str, tuple[Manifest, str]]) -> None:
+    """Submit jobs that cannot work, and a good one, and wait for what is said of each."""
+    jobs.submit(*(changed(SIMPLE, {"metadata.name": name, **change}) for name, (change, _) in faulty.items()))
+    jobs.submit(paddle_job("good", worker=role(1, "true")))
+    jobs.until("Completed", "good")
+    for name, (_, words) in faulty.items():
+        jobs.eventually(lambda: words in f"{jobs.why(name)} {jobs.why(name, 'Stalled')}", f"{name} does not say so")  # noqa: B023 asked at once
+
+
+def test_jobs_that_cannot_work_say_why_and_others_go_on(jobs: Jobs) -> None:
+    say_why(jobs, CANNOT_WORK)
+    jobs.edit("no-volume", worker={"template": {"spec": workloads.pod_spec(*ENDLESS)}})
+    jobs.until("Running", "no-volume")
+
+
+def test_jobs_that_find_no_place_say_why_and_others_go_on(namespace: Kubectl, begin: Begin) -> None:
     jobs = Jobs(namespace)
     manager = begin("--port-range=40000,40039")
-    simple = paddle_job("on-hosts", worker=role(1, *ENDLESS))
-    jobs.submit(changed(simple, {"spec.intranet": "Host"}))
+    jobs.submit(changed(SIMPLE, {"metadata.name": "on-hosts", "spec.intranet": "Host"}))
     jobs.until("Running", "on-hosts")
     # Four pods of one job have the same ports, and there are three nodes.
     jobs.submit(paddle_job("crowded", worker=role(4, *ENDLESS), intranet="Host"))
     jobs.eventually(lambda: "didn't have free ports" in jobs.why("crowded"), "it does not say that ports are taken")
-    changes = {name: change for name, (change, _) in CANNOT_WORK.items()}
-    jobs.submit(*(changed(simple, {"metadata.name": name, **change}) for name, change in changes.items()))
-    jobs.submit(paddle_job("good", worker=role(1, "true")))
-    jobs.until("Completed", "good")
-    for name, (_, words) in CANNOT_WORK.items():
-        jobs.eventually(lambda: words in f"{jobs.why(name)} {jobs.why(name, 'Stalled')}", f"{name} does not say so")  # noqa: B023 asked at once
+    say_why(jobs, NO_PLACE)
     jobs.edit("no-node", worker={"template": {"spec": {"nodeSelector": None}}}, activeDeadlineSeconds=600)
     jobs.until("Running", "no-node")
-    jobs.edit("no-volume", worker={"template": {"spec": workloads.pod_spec(*ENDLESS)}})
-    jobs.until("Running", "no-volume")
     jobs.delete("on-hosts")
     jobs.until("Running", "no-port")
     assert manager.alive

@@ -12,6 +12,7 @@ from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
 from support.workloads import TESTBOX
 
 CACHED_ON = {"imagenet-runtime-0": "node-2", "imagenet-runtime-1": "node-1"}
+REFERENCE = {"name": "imagenet", "mountPath": "/mnt/imagenet"}
 
 
 @pytest.fixture
@@ -36,17 +37,25 @@ def with_image(job: Manifest, image: str) -> Manifest:
     return changed(job, {containers.format(name): image for name in ("ps", "worker")})
 
 
+def test_a_job_waits_for_data_that_there_is_not_yet_and_not_for_ever(jobs: Jobs) -> None:
+    jobs.submit(
+        paddle_job("patient", worker=role(1, *ENDLESS), sampleSetRef=REFERENCE),
+        paddle_job("impatient", worker=role(1, *ENDLESS), sampleSetRef={**REFERENCE, "timeoutSeconds": 1}),
+    )
+    jobs.until("Failed", "impatient")
+    lacking = f"there is no SampleSet imagenet in namespace {jobs.kubectl.namespace}"
+    assert jobs.why("impatient", "Failed").startswith(f"SampleSetTimeout: {lacking}")
+    assert jobs.why("patient", "DataReady").startswith(f"WaitingForData: {lacking}")
+    assert (jobs.phases()["patient"], jobs.pods()) == ("Pending", {})
+
+
 @pytest.mark.usefixtures("cached", "claim")
 def test_jobs_wait_for_their_data_and_run_next_to_it(namespace: Kubectl, jobs: Jobs) -> None:
-    reference = {"name": "imagenet", "mountPath": "/mnt/imagenet"}
     demo = with_image(circulating("PaddleJob/ps-demo"), TESTBOX)
     jobs.submit(
         demo,
-        paddle_job("train", ps=role(1, *ENDLESS), worker=role(3, *ENDLESS), sampleSetRef=reference),
-        paddle_job("impatient", worker=role(1, *ENDLESS), sampleSetRef={**reference, "timeoutSeconds": 1}),
+        paddle_job("train", ps=role(1, *ENDLESS), worker=role(3, *ENDLESS), sampleSetRef=REFERENCE),
     )
-    jobs.until("Failed", "impatient")
-    assert jobs.why("impatient", "Failed").startswith("SampleSetTimeout: there is no SampleSet imagenet in namespace ")
     namespace.apply(changed(circulating("SampleSet/imagenet"), {"spec.partitions": 2}))
     preparedsets.stand(namespace, "imagenet", "Syncing")
     waits = "WaitingForData: SampleSet imagenet is not Ready yet, it is Syncing"

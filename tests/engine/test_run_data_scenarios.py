@@ -6,10 +6,14 @@ from pathlib import Path
 import pytest
 
 from cluster.test_cachebackend import (
+    test_a_running_job_that_is_deleted_gives_back_the_cache_that_it_shares,
     test_jobs_share_a_cache_find_each_other_and_give_it_back,
     test_the_documents_job_reads_its_data_from_its_own_cache_and_takes_it_with_it,
 )
-from cluster.test_samplejob import test_the_documents_four_jobs_do_what_their_tables_say
+from cluster.test_samplejob import (
+    test_each_rank_of_a_training_reads_what_its_partition_was_warmed_for_in_the_order_foretold,
+    test_the_documents_four_jobs_do_what_their_tables_say,
+)
 from cluster.test_sampleset import test_the_documents_set_becomes_ready_and_its_table_is_theirs
 from support import imagenet, mnist
 from support.csivolumes import SYSTEM
@@ -18,6 +22,8 @@ from support.mnist import Training
 from support.onemachine import OneMachine, at_service, kubectl
 
 __all__ = [
+    "test_a_running_job_that_is_deleted_gives_back_the_cache_that_it_shares",
+    "test_each_rank_of_a_training_reads_what_its_partition_was_warmed_for_in_the_order_foretold",
     "test_jobs_share_a_cache_find_each_other_and_give_it_back",
     "test_the_documents_four_jobs_do_what_their_tables_say",
     "test_the_documents_job_reads_its_data_from_its_own_cache_and_takes_it_with_it",
@@ -34,8 +40,8 @@ def written(place: Path, contents: dict[str, str]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneMachine]:
-    with at_service(tmp_path_factory.mktemp("machine")) as machine:
+def served(paddle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneMachine]:
+    with at_service(tmp_path_factory.mktemp("machine"), f"--venv={paddle}") as machine:
         yield machine
 
 
@@ -54,3 +60,15 @@ def data(served: OneMachine, tmp_path_factory: pytest.TempPathFactory) -> Watche
 def training(served: OneMachine, tmp_path_factory: pytest.TempPathFactory) -> Training:
     """Have the document's data in a directory of this machine."""
     return Training(kubectl(served), "demo", str(written(tmp_path_factory.mktemp("mnist"), mnist.FILES)))
+
+
+@pytest.fixture(scope="module")
+def ranks() -> int:
+    """Have one partition, since this is one node, and as many ranks."""
+    return 1
+
+
+@pytest.fixture(scope="module")
+def paddlebox() -> str:
+    """Name any image: PaddlePaddle comes from elsewhere."""
+    return "demo"

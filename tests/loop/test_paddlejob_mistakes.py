@@ -158,7 +158,7 @@ async def test_an_edit_that_the_server_takes_no_pods_for_is_told_and_can_be_mend
         await eventually(lambda: why(api, kind="Stalled") == refused and (queue.due_in(DEMO) or 0) > 100)
         assert api.names("pods") == []
         api.faults.clear()
-        api.put("paddlejobs", job(worker=role(2, priorityClassName="high")))
+        api.put("paddlejobs", job(worker=role(2, priorityClassName="system-node-critical")))
         await runs(api, kubelet)
         await eventually(lambda: "Stalled" not in conditions(api))
 

@@ -142,7 +142,8 @@ FOREIGN: dict[str, tuple[str, Manifest]] = {
     "a StatefulSet": (
         "statefulsets",
         {"metadata": {"name": "imagenet-runtime"}, "spec": {"replicas": 0, "serviceName": "theirs", "selector":
-         {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": []}}}},
+         {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec":
+          {"containers": [{"name": "theirs", "image": "theirs"}]}}}},
     ),
     "a Secret": ("secrets", {"metadata": {"name": "imagenet-runtime"}, "data": {"token": "dGhlaXJz"}}),
 }  # fmt: skip
@@ -181,7 +182,10 @@ def made_by_the_original(namespace: str = "default") -> list[tuple[str, Manifest
     csi = {"driver": "csi.juicefs.com", "volumeHandle": f"{namespace}-imagenet"}
     volume = {**access, "csi": csi, "capacity": {"storage": "10Pi"}}
     labels = {"matchLabels": {"name": "imagenet-runtime"}}
-    pods = {"metadata": {"labels": labels["matchLabels"]}, "spec": {"containers": []}}
+    pods = {
+        "metadata": {"labels": labels["matchLabels"]},
+        "spec": {"containers": [{"name": "main", "image": "demo:v1"}]},
+    }
     servers = {"replicas": 0, "serviceName": "imagenet-runtime-service", "selector": labels, "template": pods}
     return [
         ("persistentvolumes", {

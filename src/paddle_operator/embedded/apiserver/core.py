@@ -1,13 +1,15 @@
-"""What core resources ask for beyond their schemas: names of keys, containers in pods, and what stays as it is."""
+"""What core resources ask for beyond their schemas: names of keys, pods that can be, and what stays as it is."""
 
 import base64
 import re
 from collections.abc import Iterator
 
 from paddle_operator.api.manifest import Manifest
+from paddle_operator.embedded.apiserver import podspec
 from paddle_operator.embedded.apiserver.metadata import LONGEST_NAME
 from paddle_operator.embedded.apiserver.refusals import Cause, Why
 from paddle_operator.embedded.apiserver.resources import Resource
+from paddle_operator.embedded.apiserver.validation import UNCHECKED
 
 CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 KEY_WORDS = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
@@ -20,6 +22,7 @@ STATEFUL_SET_EDITABLE = {
     "persistentVolumeClaimRetentionPolicy",
     "minReadySeconds",
 }
+DESCRIBING_PODS = ("pods", "statefulsets", "deployments", "daemonsets")
 # A pod's node is given to it once, by whoever schedules.
 POD_EDITABLE = {"activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations", "schedulingGates", "nodeName"}
 CLAIM_EDITABLE = {"resources", "volumeName", "volumeAttributesClassName"}
@@ -37,6 +40,13 @@ CLAIM_WORDS = (
 )
 
 
+def of_schema(resource: Resource, found: list[Cause]) -> list[Cause]:
+    """Leave out what a real server asks of definitions alone: lists that name nothing twice, rules left unchecked."""
+    if resource.custom:
+        return found
+    return [cause for cause in found if cause.why is not Why.DUPLICATE and cause.detail != UNCHECKED]
+
+
 def faults(resource: Resource, wanted: Manifest, before: Manifest | None) -> Iterator[Cause]:
     if resource.custom:
         return
@@ -44,10 +54,25 @@ def faults(resource: Resource, wanted: Manifest, before: Manifest | None) -> Ite
         for key in wanted.get(name) or {}:
             if not CONFIG_KEY.fullmatch(key) or len(key) > LONGEST_NAME:
                 yield Cause(Why.INVALID, f"{name}[{key}]", KEY_WORDS, key)
-    if resource.kind.plural == "pods" and not (wanted.get("spec") or {}).get("containers"):
-        yield Cause(Why.REQUIRED, "spec.containers")
+    yield from _pod_faults(resource, wanted, before)
     if before is not None:
         yield from _frozen_faults(resource, wanted, before)
+
+
+def _pod_faults(resource: Resource, wanted: Manifest, before: Manifest | None) -> Iterator[Cause]:
+    """Judge the pods that an object is, or makes, unless it did so before."""
+    steps = ("spec",) if resource.kind.plural == "pods" else ("spec", "template", "spec")
+    if resource.kind.plural not in DESCRIBING_PODS:
+        return
+    spec, old = ({} if found is None else _inside(found, steps) for found in (wanted, before))
+    if before is None or spec != old:
+        yield from podspec.faults(spec, ".".join(steps))
+
+
+def _inside(manifest: Manifest, steps: tuple[str, ...]) -> Manifest:
+    for step in steps:
+        manifest = manifest.get(step) or {}
+    return manifest
 
 
 def converted(resource: Resource, manifest: Manifest) -> Manifest:

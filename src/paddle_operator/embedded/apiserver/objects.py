@@ -11,8 +11,12 @@ from paddle_operator.embedded.apiserver.ownership import APPLY, UPDATE, Author
 from paddle_operator.embedded.apiserver.refusals import Cause, Why
 from paddle_operator.embedded.apiserver.resources import Catalogue, Resource
 from paddle_operator.embedded.apiserver.storage import Storage
+from paddle_operator.kube.request import PODS, Kind
 
 STATUS = "status"
+PRIORITY_CLASSES = Kind("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
+# A cluster has them from its beginning.
+SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 # How a new object of a core resource begins.
 FIRST_STATUS: dict[str, Manifest] = {
     "pods": {"phase": "Pending"},
@@ -73,6 +77,7 @@ class Objects:
         causes = self._faults(resource, _newborn(resource, made), None)
         if self.storage.find(resource.kind, key) is not None:
             raise refusals.already_exists(resource.kind, key.name)
+        self._refuse_unknown_priority(resource, made)
         _refuse(resource, key.name, causes)
         self._refuse_closed_namespace(resource, key)
         return made if options.dry_run else self.restore(resource, made)
@@ -170,7 +175,7 @@ class Objects:
 
     def _faults(self, resource: Resource, manifest: Manifest, before: Manifest | None) -> list[Cause]:
         """Tell all that is wrong; what has the wrong type cannot be looked into any further."""
-        found = validation.faults(manifest, resource.schema, before)
+        found = core.of_schema(resource, validation.faults(manifest, resource.schema, before))
         if any(cause.why is Why.TYPE for cause in found):
             return found
         named = metadata.faults(resource.kind, manifest["metadata"])
@@ -223,6 +228,13 @@ class Objects:
             raise refusals.bad_request(
                 f"the name of the object ({sent['name']}) does not match the name on the URL ({name})"
             )
+
+    def _refuse_unknown_priority(self, resource: Resource, made: Manifest) -> None:
+        if resource.kind != PODS:
+            return
+        name = (made.get("spec") or {}).get("priorityClassName")
+        if name and name not in SYSTEM_CLASSES and self.storage.find(PRIORITY_CLASSES, Key("", name)) is None:
+            raise refusals.forbidden(PODS, key_of(made).name, f"no PriorityClass with name {name} was found")
 
     def _refuse_closed_namespace(self, resource: Resource, key: Key) -> None:
         if not resource.kind.namespaced:

@@ -20,6 +20,7 @@ class Why(Enum):
     TYPE = ("FieldValueTypeInvalid", "Invalid value")
     UNSUPPORTED = ("FieldValueNotSupported", "Unsupported value")
     DUPLICATE = ("FieldValueDuplicate", "Duplicate value")
+    NOT_FOUND = ("FieldValueNotFound", "Not found")
     FORBIDDEN = ("FieldValueForbidden", "Forbidden")
     TOO_LONG = ("FieldValueTooLong", "Too long")
     TOO_MANY = ("FieldValueTooMany", "Too many")

@@ -1,5 +1,6 @@
 """Judges an object by its structural schema, in the words of a real API server."""
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TypeGuard
@@ -24,6 +25,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+QUANTITY = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
 # While one of these holds, rules might stumble over what the schema promises them.
 BLOCKING = {Why.REQUIRED, Why.TOO_LONG, Why.TOO_MANY, Why.TYPE, Why.UNSUPPORTED}
 UNCHECKED = (
@@ -126,6 +128,8 @@ def _text_faults(value: str, schema: Manifest, path: str) -> Iterator[Cause]:
     pattern = schema.get("pattern")
     if pattern is not None and not rules.matches(value, pattern):
         yield _limit(path, f"should match '{pattern}'", value)
+    if schema.get("format") == "quantity" and not QUANTITY.fullmatch(value):
+        yield Cause(Why.TYPE, path, f"quantities must match the regular expression '^{QUANTITY.pattern}$'", value)
     if schema.get("format") == "date-time" and not is_time(value):
         yield Cause(Why.TYPE, path, f'{path} in body must be of type date-time: "{value}"', value)
 

@@ -51,7 +51,7 @@ class Volumes:
             shutil.rmtree(root / uid_of(pod) / "local", ignore_errors=True)
 
     async def _prepared(self, pod: Manifest, volume: Manifest, sources: Sources, where: Whereabouts) -> Source:
-        match volume:
+        match volume if volume.keys() - {"name"} else {**volume, "emptyDir": {}}:
             case {"persistentVolumeClaim": claim}:
                 return await self._claimed(pod, claim)
             case {"hostPath": host}:
