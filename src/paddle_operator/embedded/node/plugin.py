@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,8 @@ def lacking(named: str = "") -> str:
         return f"there is no program {named or JUICEFS}: put it on PATH, or name it with --juicefs"
     if not FUSE.exists():
         return f"there is no {FUSE}: load the kernel's module (modprobe fuse), or have the container see the device"
+    if not os.access(FUSE, os.R_OK | os.W_OK):
+        return f"{FUSE} may not be opened: allow it (chmod 666 {FUSE}), or run as root"
     return ""
 
 
