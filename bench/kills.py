@@ -1,4 +1,4 @@
-"""Kills a run at random moments, many times, and looks for what is left: processes, mounts, locks, broken data."""
+"""Kills a run at random moments, many times, and looks for what is left, every second time after `down`."""
 
 import argparse
 import hashlib
@@ -11,7 +11,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
+
+from paddle_operator.embedded.statedir import StateDirectory
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = "from paddle_operator.cli.main import main; main()"
@@ -72,14 +75,25 @@ def left(place: Path) -> list[str]:
     return found
 
 
+def kept(place: Path) -> list[str]:
+    """Name what `down` should have removed, or somebody still holds."""
+    state = StateDirectory(place / "state")
+    found = [str(path) for path in (state.root, state.memory) if path.exists()]
+    return [*left(place), *found, *(["the lock"] if state.holder is not None else [])]
+
+
 def gone(place: Path) -> float:
-    """Wait until nothing is left, and give how long it took; -1 if something stays."""
+    """Wait until nothing runs, is mounted or locked, and give how long it took; -1 if something stays."""
     began = time.monotonic()
     while time.monotonic() - began < GONE_WITHIN:
-        if not left(place):
+        if not left(place) and StateDirectory(place / "state").holder is None:
             return time.monotonic() - began
         time.sleep(0.02)
     return -1.0
+
+
+def down(place: Path) -> int:
+    return subprocess.run(command(place, "down"), env=environment(), check=False, capture_output=True).returncode
 
 
 def prepared(place: Path) -> str:
@@ -95,6 +109,36 @@ def prepared(place: Path) -> str:
     return whole.hexdigest()
 
 
+@dataclass
+class Tally:
+    """What the rounds have shown so far."""
+
+    left_by_kills: int = 0
+    left_by_down: int = 0
+    downs: int = 0
+    slowest: float = 0.0
+    wrong_reads: int = 0
+
+    def killed(self, place: Path) -> str:
+        took = gone(place)
+        self.left_by_kills += took < 0
+        self.slowest = max(self.slowest, took)
+        return f"gone after {took:.2f} s"
+
+    def removed(self, place: Path) -> str:
+        """Have `down` remove everything at once, and look at once: it does not say that it is done before it is."""
+        self.downs += 1
+        code, found = down(place), kept(place)
+        self.left_by_down += bool(code or found)
+        return f"down ended with {code}, left: {', '.join(found) or 'nothing'}"
+
+    def read(self, place: Path, wanted: str) -> None:
+        read = place / "read"
+        if read.exists() and read.read_text() and not read.read_text().startswith(wanted):
+            self.wrong_reads += 1
+        read.unlink(missing_ok=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=100)
@@ -105,35 +149,30 @@ def main() -> None:
     asked = parser.parse_args()
     moments = random.Random(asked.seed)  # noqa: S311 no secret
     place = Path(tempfile.mkdtemp(prefix="kills-"))
-    wanted = prepared(place)
-    stayed, slowest, wrong = 0, 0.0, 0
+    wanted, tally = prepared(place), Tally()
     for number in range(asked.rounds):
         begun = begin(place, asked.juicefs)
         moment = moments.uniform(0.05, asked.longest)
         time.sleep(moment)
         begun.send_signal(signal.SIGKILL)
         begun.wait()
-        took = gone(place)
-        stayed += took < 0
-        slowest = max(slowest, took)
-        read = place / "read"
-        if read.exists() and read.read_text() and not read.read_text().startswith(wanted):
-            wrong += 1
-        read.unlink(missing_ok=True)
-        print(f"round {number}: killed after {moment:.2f} s, gone after {took:.2f} s", flush=True)
+        # The data of one round is the next one's, which ends with all of it removed.
+        told = tally.removed(place) if number % 2 else tally.killed(place)
+        tally.read(place, wanted)
+        print(f"round {number}: killed after {moment:.2f} s, {told}", flush=True)
     (place / "last").touch()
     ended = begin(place, asked.juicefs).wait(120)
-    intact = (place / "read").read_text().startswith(wanted)
-    removed = subprocess.run(command(place, "down"), env=environment(), check=False, capture_output=True).returncode
     result = {
         "rounds": asked.rounds,
-        "something_left": stayed,
-        "slowest_to_be_gone_seconds": round(slowest, 2),
-        "wrong_reads": wrong,
+        "something_left": tally.left_by_kills,
+        "slowest_to_be_gone_seconds": round(tally.slowest, 2),
+        "rounds_with_down": tally.downs,
+        "something_left_by_down": tally.left_by_down,
+        "wrong_reads": tally.wrong_reads,
         "last_run_exit_code": ended,
-        "data_intact": intact,
-        "down_exit_code": removed,
-        "state_left": (place / "state").exists(),
+        "data_intact": (place / "read").read_text().startswith(wanted),
+        "down_exit_code": down(place),
+        "state_left": bool(kept(place)),
     }
     print(json.dumps(result, indent=2))
     if asked.keep:
