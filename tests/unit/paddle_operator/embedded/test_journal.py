@@ -52,7 +52,8 @@ SAMPLE_SETS = (SampleSet.definition.group, SampleSet.definition.version, SampleS
 
 def test_pods_do_not_outlive_a_run(tmp_path: Path) -> None:
     first = asyncio.run(begun(tmp_path / "objects"))
-    create(first, "", "v1", "pods", {"metadata": {"name": "one"}, "spec": {"containers": [{"name": "main"}]}})
+    pod = {"metadata": {"name": "one"}, "spec": {"containers": [{"name": "main", "image": "demo"}]}}
+    create(first, "", "v1", "pods", pod)
     create(first, "", "v1", "secrets", {"metadata": {"name": "keys"}})
     second = asyncio.run(begun(tmp_path / "objects"))
     assert names(second, "pods") == []

@@ -10,7 +10,7 @@ from figures import Facts, Findings
 from localkube.progress import Progress
 
 ROOT = Path(__file__).parents[1]
-COMMAND = ".venv/bin/python bench/quickstart.py"
+COMMAND = ".venv/bin/python bench/quick_start.py"
 PREFACE = f"""\
 `{COMMAND} --keep` writes this file.
 
