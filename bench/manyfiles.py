@@ -18,6 +18,7 @@ from figures import Facts, Findings
 from localkube.progress import Progress
 from localkube.waiting import wait_until
 from paddle_operator.engines.juicefs import flags
+from paddle_operator.engines.juicefs.fetching import Place
 from paddle_operator.engines.juicefs.runtime import JuiceFS
 from paddle_operator.engines.juicefs.volume import read_volume
 
@@ -90,7 +91,7 @@ def mounted(place: Path, redis: Redis) -> Iterator[JuiceFS]:
     client = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_until((mount / ".stats").exists, PATIENCE, "the volume is not mounted")
-        yield JuiceFS(mount, (cache,), place / "scratch", version)
+        yield JuiceFS(Place(mount, (cache,), place / "scratch", place / "ledger"), version)
     finally:
         client.kill()
         client.wait()
@@ -126,8 +127,8 @@ def measure(files: int, progress: Progress) -> Facts:
         try:
             with mounted(Path(scratch), redis) as engine:
                 with progress.step(f"{files:,} files"):
-                    fill(redis, engine.mount, files)
-                if (engine.mount / "n00000/0001.jpg").stat().st_size != BLOCK:
+                    fill(redis, engine.place.mount, files)
+                if (engine.place.mount / "n00000/0001.jpg").stat().st_size != BLOCK:
                     raise SystemExit("a file that was made is not there")
                 with progress.step("until JuiceFS has counted them"):
                     wait_until(lambda: engine.observe().data.files >= files, PATIENCE, "they are not counted")
@@ -146,7 +147,9 @@ def figures(engine: JuiceFS, progress: Progress) -> Facts:
     with progress.step("du"):
         begun = time.monotonic()
         try:
-            subprocess.run(["du", "-s", str(engine.mount)], capture_output=True, timeout=LONGEST_COUNT, check=True)
+            subprocess.run(
+                ["du", "-s", str(engine.place.mount)], capture_output=True, timeout=LONGEST_COUNT, check=True
+            )
             counted = f"{time.monotonic() - begun:.1f} s"
         except subprocess.TimeoutExpired:
             counted = f"not done after {LONGEST_COUNT:.0f} s"

@@ -156,7 +156,9 @@ async def test_what_is_missing_is_named_and_the_job_failed(api: Api, managing: M
     api.put("samplejobs", job())
     async with managing(controllers()):
         await eventually(lambda: parts(api) == ["Running"] * 2)
-        lack = Result(files=3, expected_blocks=9, present_blocks=7, missing_files=2, missing=("a", "b"))
+        lack = Result(
+            files=3, expected_blocks=9, present_blocks=7, missing_files=2, missing=("a", "b"), damaged_files=1
+        )
         cluster.runtime(1).end("work", OperationState.FAILED, "2 of 3 files are not wholly cached", lack)
         await eventually(lambda: "imagenet-runtime-1: 2 of 3 files" in why(api))
         assert status(api)["phase"] == "Running"
@@ -165,6 +167,7 @@ async def test_what_is_missing_is_named_and_the_job_failed(api: Api, managing: M
     assert why(api, kind="Failed") == "ErrorDoWarmupJob: imagenet-runtime-1: 2 of 3 files are not wholly cached"
     found = status(api)["results"][1]
     assert (found["expectedBlocks"], found["presentBlocks"], found["missingFiles"]) == (9, 7, 2)
+    assert found["damagedFiles"] == 1
     assert found["missing"] == ["a", "b"]
 
 

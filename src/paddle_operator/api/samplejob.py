@@ -207,6 +207,9 @@ class PartitionResult(Record, frozen=True):
     present_blocks: Annotated[int | None, doc("Blocks that were there.")] = None
     missing_files: Annotated[int | None, doc("Files of which some were not.")] = None
     missing: Annotated[tuple[str, ...], doc("The first of their names.")] = ()
+    damaged_files: Annotated[
+        int | None, doc("Files among the missing whose bytes are not those that were first read.")
+    ] = None
     away_since: Annotated[Timestamp | None, doc("Since when the server does not answer.")] = None
 
 

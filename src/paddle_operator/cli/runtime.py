@@ -61,7 +61,7 @@ def runtime_server(  # noqa: PLR0913 one parameter for each option
         raise click.ClickException(f"--token-file {token_file} is not there, or empty: without it nobody may order")
     try:
         caches = tuple(path.absolute() for path in cache_dirs)
-        place = Place(mount_path.absolute(), caches, spool / "scratch", metadata_file)
+        place = Place(mount_path.absolute(), caches, spool / "scratch", spool / "ledger", metadata_file)
         sources = tuple(path.resolve() for path in source_dirs)
         collect_rarely()
         asyncio.run(run(Settings(token_file, spool, port, host), place, sources))
@@ -79,7 +79,7 @@ async def run(settings: Settings, place: Place, sources: tuple[Path, ...]) -> No
         log.warning(
             "a sync may follow symbolic links out of the data set, and out of its source: this kernel has no Landlock"
         )
-    await serve(JuiceFS(place.mount, place.caches, place.scratch, version, sources, place.metadata), settings)
+    await serve(JuiceFS(place, version, sources), settings)
     # Threads that wait for a mount that hangs would never let us go; all that matters is written down.
     logging.shutdown()
     os._exit(0)

@@ -51,4 +51,5 @@ def work_of(operation: Operation) -> Work:
         present_blocks=result.present_blocks,
         missing_files=result.missing_files,
         missing=result.missing,
+        damaged_files=result.damaged_files,
     )

@@ -70,9 +70,10 @@ class RmrOrder(Record, frozen=True, forbid_unknown_fields=True, tag_field="type"
 
 
 class ClearOrder(Record, frozen=True, forbid_unknown_fields=True, tag_field="type", tag="clear"):
-    """Empty cache directories; all of them without any path."""
+    """Empty cache directories; all of them without any path. `forget`: also what is remembered of their blocks."""
 
     paths: tuple[str, ...] = ()
+    forget: bool = False
 
 
 Order = SyncOrder | WarmupOrder | RmrOrder | ClearOrder
@@ -99,6 +100,9 @@ class Result(Record, frozen=True):
     present_blocks: int = 0
     missing_files: int = 0
     missing: tuple[str, ...] = ()
+    # Of the missing, those whose bytes are not those that were first read.
+    damaged_files: int = 0
+    damaged: tuple[str, ...] = ()
 
 
 class Operation(Record, frozen=True, omit_defaults=False):

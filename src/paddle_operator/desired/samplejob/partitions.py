@@ -123,6 +123,7 @@ def with_figures(result: PartitionResult, work: Work, now: datetime) -> Partitio
             present_blocks=work.present_blocks,
             missing_files=work.missing_files,
             missing=work.missing,
+            damaged_files=work.damaged_files,
         )
     if shown == result or work.began is None or not work.bytes:
         return shown

@@ -35,7 +35,7 @@ def farewell(snapshot: Snapshot, runtime: Runtime, until: datetime | None = None
         return Farewell(may_go=True)
     others = [id_ for id_, found in works.items() if id_ != name and not found.standing.is_over]
     cancelled = (Errand(runtime.name, id_, {}) for id_ in others)
-    return Farewell(may_go=False, errands=(*cancelled, Errand(runtime.name, name, {"type": "clear"})))
+    return Farewell(may_go=False, errands=(*cancelled, Errand(runtime.name, name, {"type": "clear", "forget": True})))
 
 
 def has_emptied(snapshot: Snapshot, runtime: Runtime) -> bool:

@@ -51,6 +51,7 @@ class Work:
     present_blocks: int = 0
     missing_files: int = 0
     missing: tuple[str, ...] = ()
+    damaged_files: int = 0
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def _condition(snapshot: Snapshot, missing: Mapping[int, int], tries: Mapping[in
     if len(missing) == snapshot.partitions:
         if not lacking:
             return condition(names.CONDITION_WARM, names.REASON_WARM, message, holds=True)
-        why = f"{'; '.join(lacking[:MOST_TOLD])}: its cache has no room, or objects are missing in the store"
+        why = f"{'; '.join(lacking[:MOST_TOLD])}: its cache has no room, or objects are missing in the store or damaged"
         return _not(names.REASON_PARTLY_WARM, f"{message}; {why}")
     stuck = [(number, found) for number, found in sorted(tries.items()) if found.is_stuck]
     if stuck:

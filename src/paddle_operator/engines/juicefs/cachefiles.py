@@ -8,11 +8,13 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from paddle_operator.engines.juicefs.blocks import NAME, Block
+from paddle_operator.engines.juicefs.blocks import NAME, Block, is_whole
 
 MARK = ".identity"
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
@@ -20,6 +22,15 @@ UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 RAW = "raw"
 # A directory that changed this lately may change again within the same tick of the clock.
 UNSETTLED = 2.0
+READ_SIZE = 256 << 10
+READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Copy(NamedTuple):
+    """A file of the cache that can be a block by its name and size, and when it was last changed."""
+
+    path: str
+    changed: int
 
 
 @dataclass(frozen=True)
@@ -52,14 +63,48 @@ def is_directory(path: Path) -> bool:
 
 def is_present(trees: tuple[Path, ...], block: Block) -> bool:
     """Tell whether a block is cached, whole."""
-    return any(is_whole(f"{tree}/{path}", block) for path in block.paths for tree in trees)
+    return bool(copies(tuple(map(str, trees)), block))
 
 
-def is_whole(path: str, block: Block) -> bool:
+def copies(roots: tuple[str, ...], block: Block) -> list[Copy]:
+    """Give the files that are this block, whole: in several directories there may be several, from other days."""
+    for place in block.paths:
+        found = []
+        for root in roots:
+            path = f"{root}/{place}"
+            try:
+                status = os.lstat(path)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            if is_whole(block.size, status.st_size):
+                found.append(Copy(path, status.st_ctime_ns))
+        if found:
+            return found
+    return []
+
+
+def checksum(path: str, size: int, buffer: memoryview) -> int | None:
+    """Sum up a block's bytes, without the checksums that 1.x adds; nothing for what cannot be read."""
+    crc, left = 0, size
     try:
-        return block.is_whole(os.lstat(path).st_size)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
+        descriptor = os.open(path, READING)
+    except OSError:
+        return None
+    try:
+        while left and (count := os.readv(descriptor, [buffer[:left]])):
+            crc = zlib.crc32(buffer[:count], crc)
+            left -= count
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return None if left else crc
+
+
+def discard(files: Iterable[Copy]) -> None:
+    for file in files:
+        with contextlib.suppress(OSError):  # it is gone, or no file
+            Path(file.path).unlink()
 
 
 def discard_cut(trees: tuple[Path, ...], block: Block) -> None:

@@ -1,28 +1,17 @@
-"""What must be in the cache after a warm-up: the pieces of each file, kept on disk, and looked for at the end."""
+"""What must be in the cache after a warm-up: the pieces of each file, kept on disk."""
 
 import contextlib
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from paddle_operator.engines.juicefs import cachefiles, control
-from paddle_operator.engines.juicefs.blocks import (
-    USUAL_BLOCK_SIZE,
-    Block,
-    Pieces,
-    Slice,
-    blocks_of,
-    first_blocks,
-    is_whole,
-    parse_pieces,
-)
+from paddle_operator.engines.juicefs import control
+from paddle_operator.engines.juicefs.blocks import Pieces, Slice, parse_pieces
 from paddle_operator.engines.juicefs.metadata import Metadata
 from paddle_operator.engines.juicefs.places import Directories, Found
-from paddle_operator.engines.operations import MOST_NAMED
 
 LENGTH_BYTES = 4
 # Records are written down and read so many at once.
@@ -35,18 +24,6 @@ class Expected(msgspec.Struct, frozen=True, array_like=True):
 
     path: bytes
     pieces: list[Slice] | None
-
-
-@dataclass
-class Findings:
-    """What was looked for, and what was there."""
-
-    files: int = 0
-    bytes: int = 0
-    expected: int = 0
-    present: int = 0
-    missing_files: int = 0
-    missing: list[str] = field(default_factory=list)
 
 
 def read_out(mount: Path, files: Sequence[Found], told: Metadata) -> list[Expected]:
@@ -116,80 +93,6 @@ def merged(records: Iterator[Expected], fresh: Iterator[Expected]) -> Iterator[E
             new = next(fresh, None)
         else:
             yield record
-
-
-@dataclass
-class Search:
-    """Looks for blocks in a volume's cache; a block size that is not told is learned on the way."""
-
-    trees: tuple[Path, ...]
-    block_size: int | None
-    _roots: tuple[str, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._roots = tuple(map(str, self.trees))
-
-    def look(self, records: Iterable[Expected], missing: Path) -> Findings:
-        """Count what is there, and write down the files of which something is not."""
-        findings = Findings()
-        missing.unlink(missing_ok=True)
-        append(missing, self._absent(records, findings))
-        return findings
-
-    def discard_cut(self, records: Iterable[Expected]) -> None:
-        for record in records:
-            for piece in record.pieces or ():
-                for block in self._blocks(piece):
-                    cachefiles.discard_cut(self.trees, block)
-
-    def _absent(self, records: Iterable[Expected], findings: Findings) -> Iterator[Expected]:
-        for record in records:
-            if not self._is_whole(record, findings):
-                findings.missing_files += 1
-                if len(findings.missing) < MOST_NAMED:
-                    findings.missing.append(shown(record.path))
-                yield record
-
-    def _is_whole(self, record: Expected, findings: Findings) -> bool:
-        findings.files += 1
-        if record.pieces is None:
-            return False
-        found = wanted = 0
-        for piece in record.pieces:
-            findings.bytes += piece.length
-            if self.block_size and 0 < piece.size <= self.block_size and piece.length:
-                wanted += 1
-                found += self._has_single(piece.id, piece.size)
-                continue
-            blocks = self._blocks(piece)
-            wanted += len(blocks)
-            found += sum(cachefiles.is_present(self.trees, block) for block in blocks)
-        findings.expected += wanted
-        findings.present += found
-        return found == wanted
-
-    def _has_single(self, id_: int, size: int) -> bool:
-        """Look for the only block of a piece, first as it usually is: most files are like that, and there are many."""
-        thousands = id_ // 1000
-        place = f"/chunks/{thousands // 1000}/{thousands}/{id_}_0_{size}"
-        for root in self._roots:
-            try:
-                if is_whole(size, os.lstat(root + place).st_size):
-                    return True
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-        return cachefiles.is_present(self.trees, Block(id_, 0, size))
-
-    def _blocks(self, piece: Slice) -> list[Block]:
-        if self.block_size is None and (first := self._first(piece)):
-            if first.size == piece.size:
-                return [first]
-            self.block_size = first.size
-        return list(blocks_of(piece, self.block_size or USUAL_BLOCK_SIZE))
-
-    def _first(self, piece: Slice) -> Block | None:
-        """Find the first block by the names that it can have: less than all is as large as blocks are."""
-        return next((block for block in first_blocks(piece) if cachefiles.is_present(self.trees, block)), None)
 
 
 def shown(path: bytes) -> str:

@@ -20,11 +20,15 @@ WRITING = 0.005
 
 @dataclass(frozen=True)
 class Place:
-    """Where the data is mounted and cached, a directory of our own for lists, a file with the metadata's address."""
+    """Where the data is mounted and cached, and directories of our own, for lists and for what must outlive us.
+
+    `metadata`: a file with the address of the volume's metadata.
+    """
 
     mount: Path
     caches: tuple[Path, ...]
     scratch: Path
+    ledgers: Path
     metadata: Path | None = None
 
     @property

@@ -88,7 +88,9 @@ class JuiceFS:
         return tuple(f"{root}/cache" for root in own_directories(sample_set))
 
     def spool_directory(self, sample_set: SampleSet) -> str:
-        return f"{own_directories(sample_set)[0]}/spool"
+        """Give a directory that outlives the node's restart, if any of the set's own does."""
+        own, memory = own_directories(sample_set), memory_directories(sample_set)
+        return f"{next((path for path in own if not path.startswith(memory)), own[0])}/spool"
 
 
 def given_directories(sample_set: SampleSet) -> tuple[str, ...]:
@@ -107,6 +109,13 @@ def is_safe(directories: str) -> bool:
 def own_directories(sample_set: SampleSet) -> tuple[str, ...]:
     """Give a directory of this set's own in each of those: whatever was named, emptying a cache harms nothing else."""
     return tuple(f"{path}/{volume_name(sample_set)}" for path in directories(*given_directories(sample_set)))
+
+
+def memory_directories(sample_set: SampleSet) -> tuple[str, ...]:
+    """Give how the paths begin that lie in the nodes' memory, by their name or by what the user says."""
+    levels = sample_set.spec.cache.levels if sample_set.spec.cache else ()
+    told = (level.path for level in levels if level.medium_type is MediumType.MEM)
+    return tuple(f"{path}/" for path in directories(MEMORY, *told))
 
 
 def directories(*joined: str) -> tuple[str, ...]:
@@ -140,10 +149,8 @@ def _size(sample_set: SampleSet) -> int:
 
 
 def _free(sample_set: SampleSet) -> str:
-    levels = sample_set.spec.cache.levels if sample_set.spec.cache else ()
-    places = (f"{path}/" for path in directories(*given_directories(sample_set)))
-    in_memory = any(level.medium_type is MediumType.MEM for level in levels)
-    return FREE_MEMORY if in_memory or any(path.startswith(f"{MEMORY}/") for path in places) else FREE_DISK
+    memory = memory_directories(sample_set)
+    return FREE_MEMORY if any(path.startswith(memory) for path in own_directories(sample_set)) else FREE_DISK
 
 
 def _option(name: str, value: str | int | bool) -> str:  # noqa: FBT001  # an option's value

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
-from paddle_operator.engines.juicefs import cachefiles, control, counters, places
+from paddle_operator.engines.juicefs import cachefiles, control, counters, ledger, places
+from paddle_operator.engines.juicefs.fetching import Place
 from paddle_operator.engines.operations import ClearOrder, Progress, Result, RmrOrder
 from paddle_operator.engines.reports import Data
 from paddle_operator.engines.runtime import OrderError, Told
@@ -87,10 +88,12 @@ def await_absence(paths: list[Path]) -> None:
         time.sleep(PAUSE)
 
 
-async def clear(order: ClearOrder, caches: tuple[Path, ...], told: Told) -> Result:
+async def clear(order: ClearOrder, place: Place, told: Told) -> Result:
     gone = cachefiles.Holding()
+    if order.forget:
+        await asyncio.to_thread(ledger.forget, place.ledgers)
     with stopping() as is_cancelled:
-        for tree in list(cachefiles.raw_trees(meant_caches(order, caches))):
+        for tree in list(cachefiles.raw_trees(meant_caches(order, place.caches))):
             removed = cachefiles.remove_blocks(tree, is_cancelled)
             while (leaf := await asyncio.to_thread(next, removed, None)) is not None:
                 gone += leaf

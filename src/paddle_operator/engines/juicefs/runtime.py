@@ -1,5 +1,6 @@
 """JuiceFS in a runtime server: sync, warmup, rmr and clear on what is mounted, and how it stands."""
 
+import dataclasses
 import shutil
 import tempfile
 from dataclasses import dataclass, field
@@ -20,33 +21,30 @@ MOUNTS = Path("/proc/self/mountinfo")
 
 @dataclass
 class JuiceFS:
-    """A mounted volume, its cache directories on this node, and a directory of our own for lists."""
+    """A mounted volume with its cache directories on this node, and the directories that a sync may read."""
 
-    mount: Path
-    caches: tuple[Path, ...]
-    scratch: Path
+    place: Place
     version: flags.Version
     sources: tuple[Path, ...] = ()
-    metadata: Path | None = None
     _inventory: cachefiles.Inventory = field(default_factory=cachefiles.Inventory)
 
     def check(self, order: Order) -> None:
         try:
             match order:
                 case SyncOrder():
-                    syncing.invocation(self.version, order, self.mount, self.sources)
+                    syncing.invocation(self.version, order, self.place.mount, self.sources)
                 case WarmupOrder():
                     selection.check(order)
                 case RmrOrder():
                     removal.parse_paths(order)
                 case ClearOrder():
-                    removal.meant_caches(order, self.caches)
+                    removal.meant_caches(order, self.place.caches)
         except (flags.FlagError, places.PlaceError) as error:
             raise OrderError(str(error)) from error
 
     async def run(self, order: Order, told: Told) -> tuple[Result, str]:
-        shutil.rmtree(self.scratch, ignore_errors=True)
-        self.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.rmtree(self.place.scratch, ignore_errors=True)
+        self.place.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             self.check(order)
             return await self._run(order, told)
@@ -55,38 +53,38 @@ class JuiceFS:
         except OSError as error:
             raise OperationError(f"the data set or its cache cannot be reached: {error.strerror}") from error
         finally:
-            shutil.rmtree(self.scratch, ignore_errors=True)
+            shutil.rmtree(self.place.scratch, ignore_errors=True)
 
     async def _run(self, order: Order, told: Told) -> tuple[Result, str]:
         if not isinstance(order, ClearOrder) and not self._is_mounted():
-            raise OperationError(f"{self.mount} is no JuiceFS mount")
+            raise OperationError(f"{self.place.mount} is no JuiceFS mount")
         match order:
             case SyncOrder():
-                command_line = syncing.invocation(self.version, order, self.mount, self.sources)
-                return await syncing.sync(command_line, order, self.mount, told), ""
+                command_line = syncing.invocation(self.version, order, self.place.mount, self.sources)
+                return await syncing.sync(command_line, order, self.place.mount, told), ""
             case WarmupOrder():
                 # A thread of an earlier run that was cancelled may still write to that run's directory.
-                scratch = Path(tempfile.mkdtemp(dir=self.scratch))
-                return await warm_up(Place(self.mount, self.caches, scratch, self.metadata), order, told), ""
+                scratch = Path(tempfile.mkdtemp(dir=self.place.scratch))
+                return await warm_up(dataclasses.replace(self.place, scratch=scratch), order, told)
             case RmrOrder():
-                return await removal.rmr(order, self.mount, told)
+                return await removal.rmr(order, self.place.mount, told)
             case ClearOrder():
-                return await removal.clear(order, self.caches, told), ""
+                return await removal.clear(order, self.place, told), ""
 
     def _is_mounted(self) -> bool:
-        return counters.is_mounted(self.mount, MOUNTS.read_text(errors="surrogateescape"))
+        return counters.is_mounted(self.place.mount, MOUNTS.read_text(errors="surrogateescape"))
 
     def observe(self) -> Report:
-        held = self._inventory.count(tuple(cachefiles.raw_trees(self.caches)))
-        capacity, free = cachefiles.disks(self.caches)
-        identity = cachefiles.identity(self.caches)
+        held = self._inventory.count(tuple(cachefiles.raw_trees(self.place.caches)))
+        capacity, free = cachefiles.disks(self.place.caches)
+        identity = cachefiles.identity(self.place.caches)
         cache = Cache(used=held.bytes, blocks=held.blocks, capacity=capacity, free=free, identity=identity)
         report = Report(engine=ENGINE, version=str(self.version), cache=cache)
         if not self._is_mounted():
-            return replace(report, message=f"{self.mount} is no JuiceFS mount")
+            return replace(report, message=f"{self.place.mount} is no JuiceFS mount")
         try:
-            data, counted = counters.data(self.mount), counters.read(self.mount)
+            data, counted = counters.data(self.place.mount), counters.read(self.place.mount)
         except OSError as error:
-            return replace(report, message=f"{self.mount} does not answer: {error.strerror}")
+            return replace(report, message=f"{self.place.mount} does not answer: {error.strerror}")
         cache = replace(cache, hits=counted.get(counters.HITS, 0), misses=counted.get(counters.MISSES, 0))
         return replace(report, mounted=True, data=data, cache=cache)

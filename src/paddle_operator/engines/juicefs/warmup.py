@@ -3,21 +3,25 @@
 import asyncio
 import itertools
 from asyncio import Task
+from collections.abc import Iterator
 from pathlib import Path
 
-from paddle_operator.engines.juicefs import cachefiles, expectation, identity, places, selection
-from paddle_operator.engines.juicefs.expectation import Findings, Search
+from paddle_operator.engines.juicefs import expectation, identity, places, selection
 from paddle_operator.engines.juicefs.fetching import Place, fetch, fetch_named, growth, is_listable, written_out
+from paddle_operator.engines.juicefs.following import followed
 from paddle_operator.engines.juicefs.identity import Identity
 from paddle_operator.engines.juicefs.listing import BATCH, Listing
+from paddle_operator.engines.juicefs.search import Findings, Search, search_of
 from paddle_operator.engines.operations import Progress, Result, WarmupOrder
 from paddle_operator.engines.runtime import OperationError, Told
 
 ROUNDS = 3
 SETTLING = 0.1
+MOST_QUOTED = 3
+UNREMEMBERED = "What blocks are like could not be remembered, so damage that keeps their length is not noticed"
 
 
-async def warm_up(place: Place, order: WarmupOrder, told: Told) -> Result:
+async def warm_up(place: Place, order: WarmupOrder, told: Told) -> tuple[Result, str]:
     """Bring the files into the cache; succeed only if all of their blocks are there at the end."""
     if not place.caches:
         raise OperationError("this server has no cache directories, so it cannot tell what is cached: see --cache-dirs")
@@ -26,11 +30,12 @@ async def warm_up(place: Place, order: WarmupOrder, told: Told) -> Result:
     listing = Listing(place.mount, place.expected)
     writer = asyncio.create_task(listing.write(selection.selected(place.mount, order), place.metadata, volume))
     try:
-        if selection.is_whole(order) and all(is_listable(bytes(top)) for top in selection.tops(order)):
-            await fetch_whole(place, order, listing, told)
-        else:
-            await fetch_listed(place, order, listing, writer, told)
-        await writer
+        async with followed(place, listing, volume):
+            if selection.is_whole(order) and all(is_listable(bytes(top)) for top in selection.tops(order)):
+                await fetch_whole(place, order, listing, told)
+            else:
+                await fetch_listed(place, order, listing, writer, told)
+            await writer
         told(Progress(listing.files, listing.files, listing.bytes, listing.bytes))
         await written_out(place.mount)
         return judged(await proved(place, order, Identity((await volume).uuid, listing.block_size)))
@@ -71,7 +76,7 @@ async def fetch_listed(place: Place, order: WarmupOrder, listing: Listing, write
 async def proved(place: Place, order: WarmupOrder, volume: Identity) -> Findings:
     """Look for every block at the end of all; fetch again what stays missing, and look for every block again."""
     for left in reversed(range(ROUNDS)):
-        search = Search(tuple(cachefiles.raw_trees(place.caches, volume.uuid)), volume.block_size)
+        search = search_of(place.caches, place.ledgers, volume)
         findings = await asyncio.to_thread(search.look, expectation.read(place.expected), place.missing)
         if not findings.missing_files:
             break
@@ -81,6 +86,7 @@ async def proved(place: Place, order: WarmupOrder, volume: Identity) -> Findings
             findings = await asyncio.to_thread(search.look, expectation.read(place.expected), place.missing)
             if not findings.missing_files:
                 break
+            await asyncio.to_thread(search.discard, expectation.read(place.missing))
     return findings
 
 
@@ -97,14 +103,14 @@ async def settled(place: Place, search: Search, missing: int) -> int:
 
 
 async def fetch_again(place: Place, search: Search, order: WarmupOrder) -> None:
-    await asyncio.to_thread(search.discard_cut, expectation.read(place.missing))
+    await asyncio.to_thread(search.discard, expectation.read(place.missing))
     await asyncio.to_thread(expectation.renew, place.mount, place.expected, place.missing)
     missing = expectation.read(place.missing)
     while batch := list(itertools.islice(missing, BATCH)):
         await fetch(place, batch, order.threads)
 
 
-def judged(findings: Findings) -> Result:
+def judged(findings: Findings) -> tuple[Result, str]:
     result = Result(
         files=findings.files,
         bytes=findings.bytes,
@@ -112,12 +118,27 @@ def judged(findings: Findings) -> Result:
         present_blocks=findings.present,
         missing_files=findings.missing_files,
         missing=tuple(findings.missing),
+        damaged_files=findings.damaged_files,
+        damaged=tuple(findings.damaged),
     )
     if findings.missing_files:
-        raise OperationError(
-            f"{findings.missing_files} of {findings.files} files are not wholly cached:"
-            f" {findings.present} of {findings.expected} blocks are there."
-            " Either objects are missing in the store, or the cache has no room for them",
-            result,
+        raise OperationError(". ".join(complaints(findings)), result)
+    return result, f"{UNREMEMBERED}: {findings.trouble}" if findings.trouble else ""
+
+
+def complaints(findings: Findings) -> Iterator[str]:
+    yield (
+        f"{findings.missing_files} of {findings.files} files are not wholly cached:"
+        f" {findings.present} of {findings.expected} blocks are there"
+    )
+    if findings.missing_files > findings.damaged_files:
+        yield "Either objects are missing in the store, or the cache has no room for them"
+    if findings.damaged_files:
+        some = ", ".join(map(ascii, findings.damaged[:MOST_QUOTED]))
+        more = " …" if findings.damaged_files > MOST_QUOTED else ""
+        yield (
+            f"Of {findings.damaged_files} files the store gives bytes that are not those that were first read:"
+            f" {some}{more}"
         )
-    return result
+    if findings.trouble:
+        yield f"{UNREMEMBERED}: {findings.trouble}"

@@ -189,7 +189,7 @@ def test_what_found_no_room_is_told() -> None:
     decision = failing_warmup(3, 5)
     assert why(decision, "Warm") == (
         "PartlyWarmedUp: 1 of 1 partitions are warmed up; partition 0 lacks 5 files of its share:"
-        " its cache has no room, or objects are missing in the store"
+        " its cache has no room, or objects are missing in the store or damaged"
     )
     assert status_of(decision).nodes[0].missing_files == 5
 
@@ -410,7 +410,7 @@ def test_what_runs_on_a_server_that_is_given_up_is_cancelled_so_that_its_cache_i
     for decision, name in ((plan(ending(server(word=busy))), "0"), (fewer, "1")):
         given = [(one.id, one.order) for one in decision.errands if one.pod == f"imagenet-runtime-{name}"]
         assert given[:2] == [("sync-1", {}), ("warmup-1", {})]
-        assert [order for _, order in given[2:] if order["type"] != "warmup"] == [{"type": "clear"}]
+        assert [order for _, order in given[2:] if order["type"] != "warmup"] == [{"type": "clear", "forget": True}]
 
 
 def test_a_server_that_is_given_up_and_does_not_begin_to_empty_its_cache_goes_all_the_same() -> None:

@@ -1,6 +1,5 @@
 """What must be in the cache: never less than the file has."""
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from paddle_operator.engines.juicefs import expectation
 from paddle_operator.engines.juicefs.blocks import Slice
 from paddle_operator.engines.juicefs.control import Control
-from paddle_operator.engines.juicefs.expectation import Expected, Search
+from paddle_operator.engines.juicefs.expectation import Expected
 from paddle_operator.engines.juicefs.places import Found
 
 WHOLE = " length:\t5\n chunks:\n\t0:\t1\t5\t0\t5\n"
@@ -60,30 +59,6 @@ def test_records_are_kept_in_order_whatever_their_names(tmp_path: Path) -> None:
     assert list(expectation.read(tmp_path / "file")) == kept
 
 
-def test_what_is_not_cached_is_counted_named_and_written_down(tmp_path: Path) -> None:
-    leaf = tmp_path / "raw/chunks/0/0"
-    leaf.mkdir(parents=True)
-    (leaf / "1_0_5").write_bytes(b"12345")
-    asked = [*records("here", "missing"), Expected(b"gone", None), Expected(os.fsencode("empty"), [])]
-    findings = Search((tmp_path / "raw",), None).look(asked, tmp_path / "missing")
-    assert (findings.files, findings.expected, findings.present, findings.missing_files) == (4, 2, 1, 2)
-    assert findings.missing == ["missing", "gone"]
-    assert list(expectation.read(tmp_path / "missing")) == asked[1:3]
-
-
 def test_fresh_records_take_the_place_of_theirs() -> None:
     old, fresh = records("a", "b", "c", "d"), [Expected(b"b", None), Expected(b"d", [])]
     assert list(expectation.merged(iter(old), iter(fresh))) == [old[0], fresh[0], old[2], fresh[1]]
-
-
-def test_the_block_size_is_learned_from_the_cache(tmp_path: Path) -> None:
-    leaf = tmp_path / "raw/chunks/0/0"
-    leaf.mkdir(parents=True)
-    mebibyte = 1 << 20
-    for name, size in {"7_0_1048576": mebibyte, "7_1_1048576": mebibyte, "7_2_100": 100}.items():
-        (leaf / name).touch()
-        os.truncate(leaf / name, size)
-    record = Expected(b"large", [Slice(7, 2 * mebibyte + 100, 0, 2 * mebibyte + 100)])
-    search = Search((tmp_path / "raw",), None)
-    assert search.look([record], tmp_path / "missing").present == 3
-    assert search.block_size == mebibyte

@@ -162,3 +162,19 @@ def test_a_cache_is_always_a_directory_of_its_own_whatever_was_named(path: str) 
     of = decoded(cache={"levels": [level(path)]})
     assert JuiceFS().cache_directories(of) == (f"{path.rstrip('/')}/{VOLUME}/cache",)
     assert JuiceFS().spool_directory(of) == f"{path.rstrip('/')}/{VOLUME}/spool"
+
+
+LASTING = {
+    "a disk behind memory": (level("/dev/shm/a", None, "MEM"), level("/data/a")),
+    "a disk behind what is said to be memory": (level("/mnt/ram:/mnt/ram1", None, "MEM"), level("/data/a")),
+    "a disk before memory": (level("/data/a"), level("/dev/shm/a", None, "MEM")),
+}
+
+
+@pytest.mark.parametrize("levels", LASTING.values(), ids=LASTING.keys())
+def test_what_must_outlive_a_node_is_not_kept_in_its_memory(levels: tuple[Manifest, ...]) -> None:
+    assert JuiceFS().spool_directory(decoded(cache={"levels": list(levels)})) == f"/data/a/{VOLUME}/spool"
+
+
+def test_without_a_disk_everything_is_in_memory() -> None:
+    assert JuiceFS().spool_directory(decoded()) == f"/dev/shm/{VOLUME}/spool"

@@ -1,0 +1,189 @@
+"""What blocks were like when they were first read, on disk: a block never changes, so other bytes are damage."""
+
+import contextlib
+import logging
+import sqlite3
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from paddle_operator.engines.juicefs.blocks import Block
+
+log = logging.getLogger(__name__)
+VERSION = 1
+SUFFIX = ".ledger"
+TABLE = """CREATE TABLE IF NOT EXISTS blocks
+    (key INTEGER PRIMARY KEY, size INTEGER, changed INTEGER, crc INTEGER, seal INTEGER)"""
+SELECT = "SELECT key, size, changed, crc, seal FROM blocks WHERE key IN (SELECT value FROM json_each(?))"
+FORGET = "DELETE FROM blocks WHERE key <= (SELECT key FROM blocks ORDER BY key DESC LIMIT 1 OFFSET ?)"
+# About 40 bytes each; beyond that, what was written to the data set first is forgotten first.
+MOST = 20_000_000
+# What is stored under an id has at most 1,024 blocks: 64 MiB in parts of 64 KiB.
+NUMBERS = 10
+LARGEST_KEY = (1 << 63) - 1
+ROW = struct.Struct("<QQQI")
+WAITING = 5.0
+# What is asked is always right, so an error in it is one of the file, and so is text that is none.
+BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
+UNUSABLE = (OSError, sqlite3.Error, OverflowError, ValueError)
+
+
+class Seen(NamedTuple):
+    """A block's file as it was read: the time of its last change, and the checksum of the block's bytes."""
+
+    changed: int
+    crc: int
+
+
+class VersionError(sqlite3.DatabaseError):
+    """It was written by another version of this program."""
+
+
+class Book:
+    """A ledger that is open; one that cannot be used knows nothing and says why in `trouble`."""
+
+    def __init__(self, file: Path) -> None:
+        self.trouble = ""
+        self._file = file
+        self._grew = False
+        self._connection: sqlite3.Connection | None = None
+        try:
+            self._open()
+        except UNUSABLE as error:
+            self._give_up(error)
+
+    @property
+    def is_open(self) -> bool:
+        return self._connection is not None
+
+    def known(self, blocks: Iterable[Block]) -> dict[Block, Seen]:
+        keys = {key_of(block): block for block in blocks}
+        if self._connection is None or not keys:
+            return {}
+        try:
+            rows = self._connection.execute(SELECT, (str(list(keys)),)).fetchall()
+        except UNUSABLE as error:
+            self._give_up(error)
+            return {}
+        return {
+            keys[key]: Seen(changed, crc)
+            for key, size, changed, crc, seal in rows
+            if key in keys and keys[key].size == size and seal == sealed(key, size, changed, crc)
+        }
+
+    def remember(self, read: Mapping[Block, Seen]) -> None:
+        """Write down all of it, or nothing."""
+        if self._connection is None or not read:
+            return
+        rows = [(key_of(block), block.size, seen.changed, seen.crc) for block, seen in read.items()]
+        try:
+            with self._connection:
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.executemany(
+                    "INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?, ?)", ((*row, sealed(*row)) for row in rows)
+                )
+            self._grew = True
+        except UNUSABLE as error:
+            self._give_up(error)
+
+    def close(self) -> None:
+        if self._connection is None:
+            return
+        try:
+            if self._grew:
+                self._connection.execute(FORGET, (MOST,))
+            self._connection.close()
+        except UNUSABLE as error:
+            self._give_up(error)
+
+    def _open(self) -> None:
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self._connection = connected(self._file)
+        except UNUSABLE as error:
+            if not is_broken(error):
+                raise
+            log.warning("what is remembered of blocks is thrown away, it cannot be read: error=%s", error)
+            remove(self._file)
+            self._connection = connected(self._file)
+
+    def _give_up(self, error: Exception) -> None:
+        """Go on without: it is known of blocks that they are there, and no more."""
+        self.trouble = str(error)
+        log.warning("what blocks are like cannot be remembered: error=%s", error)
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+        self._connection = None
+        if is_broken(error):
+            remove(self._file)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A file for each volume, of which a server has one at a time."""
+
+    directory: Path
+    volume: str
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Book]:
+        """Have it open in one thread."""
+        forget(self.directory, but=self.volume)
+        book = Book(self.directory / f"{self.volume}{SUFFIX}")
+        try:
+            yield book
+        finally:
+            book.close()
+
+
+def connected(file: Path) -> sqlite3.Connection:
+    with contextlib.ExitStack() as stack:
+        connection = sqlite3.connect(file, timeout=WAITING, isolation_level=None)
+        stack.callback(connection.close)
+        prepare(connection)
+        stack.pop_all()
+    return connection
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Have the table. Killed at any moment, it has a batch whole or not at all; a power cut may take the last ones."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version not in {0, VERSION}:
+        raise VersionError(f"its version is {version}")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(TABLE)
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def is_broken(error: Exception) -> bool:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    return isinstance(error, VersionError | ValueError) or code & 0xFF in BROKEN
+
+
+def remove(file: Path) -> None:
+    for path in (file, *(file.with_name(f"{file.name}-{part}") for part in ("wal", "shm"))):
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def forget(directory: Path, but: str = "") -> None:
+    """Remove what is remembered of all volumes, or of all others: one that was formatted anew is another one."""
+    for file in directory.glob(f"*{SUFFIX}"):
+        if file.name != f"{but}{SUFFIX}":
+            remove(file)
+
+
+def key_of(block: Block) -> int:
+    return (block.id << NUMBERS | block.number) & LARGEST_KEY
+
+
+def sealed(key: int, size: int, changed: int, crc: int) -> int | None:
+    """Give what shows that a row was not damaged itself; nothing for what is no row."""
+    with contextlib.suppress(struct.error):
+        return zlib.crc32(ROW.pack(key, size, changed, crc))
+    return None

@@ -1,0 +1,72 @@
+"""What is remembered of blocks: true, or not at all."""
+
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from paddle_operator.engines.juicefs import ledger
+from paddle_operator.engines.juicefs.blocks import Block
+from paddle_operator.engines.juicefs.ledger import Ledger, Seen
+
+ONE, OTHER = "00000000-0000-4000-8000-000000000000", "00000000-0000-4000-8000-000000000001"
+SEEN = {Block(number, number % 3, 100): Seen(1_000_000_000 + number, number * 7) for number in range(500)}
+
+
+def kept(place: Path, volume: str = ONE) -> Ledger:
+    with (made := Ledger(place, volume)).opened() as book:
+        book.remember(SEEN)
+    return made
+
+
+def known(of: Ledger) -> dict[Block, Seen]:
+    with of.opened() as book:
+        return book.known(SEEN)
+
+
+def test_what_was_remembered_is_known_again(tmp_path: Path) -> None:
+    assert known(kept(tmp_path / "ledger")) == SEEN
+
+
+def test_a_volume_that_was_formatted_anew_has_a_ledger_of_its_own_and_the_old_one_goes(tmp_path: Path) -> None:
+    kept(tmp_path)
+    assert known(Ledger(tmp_path, OTHER)) == {}
+    assert [path.name for path in tmp_path.iterdir()] == [f"{OTHER}.ledger"]
+    ledger.forget(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_ledger_that_was_damaged_never_says_what_is_not_so(tmp_path: Path, seed: int) -> None:
+    of, chance = kept(tmp_path), random.Random(seed)  # noqa: S311 a test's dice
+    file = tmp_path / f"{ONE}.ledger"
+    content = bytearray(file.read_bytes())
+    for _ in range(chance.choice([1, 30, 3000])):
+        content[chance.randrange(100, len(content))] = chance.randrange(256)
+    file.write_bytes(content)
+    assert known(of).items() <= SEEN.items()
+
+
+def test_a_ledger_of_another_version_is_thrown_away(tmp_path: Path) -> None:
+    of = kept(tmp_path)
+    with closing(sqlite3.connect(tmp_path / f"{ONE}.ledger")) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    with of.opened() as book:
+        assert (book.known(SEEN), book.trouble) == ({}, "")
+        book.remember(SEEN)
+    assert known(of) == SEEN
+
+
+def test_a_batch_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    of = Ledger(tmp_path, ONE)
+    with of.opened() as book:
+        book.remember({**SEEN, Block(1, 0, 5): Seen(1, 1 << 80)})
+        assert book.trouble
+    assert known(of) == {}
+
+
+def test_no_more_is_remembered_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "MOST", 100)
+    assert sorted(block.id for block in known(kept(tmp_path))) == list(range(400, 500))
