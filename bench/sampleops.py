@@ -26,12 +26,14 @@ PREFACE = f"""\
 `{COMMAND} --keep` writes this file; with the name of an operation, its row alone is measured anew.
 
 {{files:,}} files of {{size:,}} bytes; metadata in Redis. `warmup-s3`: objects behind an S3 endpoint on this machine,
-JuiceFS' gateway. The others: objects in a directory in memory, the quickest store there is, so that what is measured is
-the processors' work alone. The runtime server and the bare command took turns; the order changed every round. Medians,
-and the median of the rounds' ratios.
+JuiceFS' gateway. `warmup-share`: from there, what is the share of the first of two partitions, beside `juicefs warmup
+--file` with a list of the same files. The others: objects in a directory in memory, the quickest store there is, so
+that what is measured is the processors' work alone. The runtime server and the bare command took turns; the order
+changed every round. Medians, and the median of the rounds' ratios.
 """
-SOURCE, METADATA = AREA / "source", AREA / "metaurl"
-OPERATIONS = ("sync", "warmup", "warmup-s3")
+SOURCE, METADATA, LISTED = AREA / "source", AREA / "metaurl", AREA / "listed"
+OPERATIONS = ("sync", "warmup", "warmup-s3", "warmup-share")
+PARTITIONS = 2
 PER_DIRECTORY = 1000
 COPIES = 8
 PAUSE = 0.005
@@ -58,13 +60,13 @@ class Stage:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(os.urandom(size))
 
-    def ordered(self, name: str, **order: object) -> float:
+    def ordered(self, name: str, files: int, **order: object) -> float:
         started = time.perf_counter()
         self.server.order(name, **order)
         while (done := self.server.operation(name))["state"] not in FINAL:
             self.await_note()
         taken = time.perf_counter() - started
-        if (done["state"], done["result"]["files"]) != ("Succeeded", self.files):
+        if (done["state"], done["result"]["files"]) != ("Succeeded", files):
             raise SystemExit(f"it did not succeed: {done}")
         return taken
 
@@ -101,16 +103,29 @@ class Stage:
         self.volume.empty_cache()
 
     def our_sync(self, name: str) -> float:
-        return self.ordered(name, type="sync", source=f"file://{SOURCE}/", destination="train")
+        return self.ordered(name, self.files, type="sync", source=f"file://{SOURCE}/", destination="train")
 
     def bare_sync(self, _name: str) -> float:
         return self.bare("sync", f"{SOURCE}/", f"{self.volume.mount}/train/")
 
     def our_warmup(self, name: str) -> float:
-        return self.ordered(name, type="warmup", paths=["train"])
+        return self.ordered(name, self.files, type="warmup", paths=["train"])
 
     def bare_warmup(self, _name: str) -> float:
         return self.bare("warmup", f"{self.volume.mount}/train")
+
+    def our_share(self, name: str) -> float:
+        share = {"partition": 0, "partitions": PARTITIONS}
+        return self.ordered(name, self.files // PARTITIONS, type="warmup", paths=["train"], share=share)
+
+    def bare_share(self, _name: str) -> float:
+        return self.bare("warmup", "--file", str(LISTED))
+
+    def list_share(self) -> None:
+        """Write down what the first partition takes, for the bare command."""
+        source = self.box.inside(SOURCE)
+        names = sorted(str(path.relative_to(source)) for path in source.rglob("*.jpg"))[::PARTITIONS]
+        self.box.inside(LISTED).write_text("".join(f"{self.volume.mount}/train/{name}\n" for name in names))
 
 
 def in_turns(rounds: int, before: Callable[[], None], contestants: dict[str, Run]) -> dict[str, list[float]]:
@@ -137,11 +152,16 @@ def measured(operations: Sequence[str], rounds: int, files: int, size: int) -> d
                 stage.fill()
             if "warmup" in operations:
                 taken["warmup"] = in_turns(rounds, stage.cold, warmups(stage, "warmup"))
-    if "warmup-s3" in operations:
+    if "warmup-s3" in operations or "warmup-share" in operations:
         with boxed() as (box, redis):
             stage = Stage(box, redis, files, size, Bucket(box, "bench", "of-nobody", redis.address(1)).store)
             stage.fill()
-            taken["warmup-s3"] = in_turns(rounds, stage.cold, warmups(stage, "warmup-s3"))
+            if "warmup-s3" in operations:
+                taken["warmup-s3"] = in_turns(rounds, stage.cold, warmups(stage, "warmup-s3"))
+            if "warmup-share" in operations:
+                stage.list_share()
+                shares = {"juicefs warmup-share": stage.bare_share, "warmup-share": stage.our_share}
+                taken["warmup-share"] = in_turns(rounds, stage.cold, shares)
     return taken
 
 
