@@ -39,6 +39,21 @@ def test_after_rmr_the_report_counts_what_is_left(volume: Volume, server: Runtim
     assert abs(server.status()["data"]["bytes"] - (6 * 102_400 + 4096)) <= STEP
 
 
+def test_rmr_and_clear_say_from_the_beginning_how_much_there_is_to_do(volume: Volume, server: RuntimeProgram) -> None:
+    for number in range(100):
+        volume.write(f"old/{number % 3}/{number}", os.urandom(5000))
+    volume.write("single", b"x")
+    volume.await_cached(5000, 100)
+    whole = {"totalFiles": 105, "totalBytes": 100 * 8192 + 4 * 4096 + 4096}
+    server.order("rm", type="rmr", paths=["old", "single", "nothing"])
+    wait_until(lambda: server.operation("rm")["progress"].items() >= whole.items(), 30, "no total", pause=0.005)
+    done = server.ended("rm")["progress"]
+    assert (done["files"], done["totalFiles"], done["totalBytes"]) == (105, 105, done["bytes"])
+    count, size = len(volume.blocks()), sum(int(path.name.split("_")[2]) for path in volume.blocks())
+    done = server.done("clear", type="clear")["progress"]
+    assert done == {"files": count, "totalFiles": count, "bytes": size, "totalBytes": size}
+
+
 HOSTILE = {
     "the root": "/",
     "nothing": "",

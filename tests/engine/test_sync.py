@@ -194,10 +194,18 @@ def test_a_sync_that_is_cancelled_ends_with_its_process(shop: Shop) -> None:
     assert len(list((shop.volume.inside / "cut-short").glob("*"))) < 40
 
 
-def test_a_sync_shows_how_far_it_is(shop: Shop) -> None:
-    shop.server.order("slow", **slow(shop, "shown"))
-    wait_until(lambda: 0 < shop.server.operation("slow")["progress"]["files"] < 40, 90, "no progress", pause=0.1)
-    assert shop.server.ended("slow")["progress"]["files"] == 40
+def test_a_sync_shows_how_far_it_is_and_when_it_has_found_all_of_how_much(shop: Shop) -> None:
+    shop.server.order("slow", **slow(shop, "shown") | {"bwlimit": 3})
+    seen = []
+
+    def is_told_of_all() -> bool:
+        seen.append(shop.server.operation("slow")["progress"])
+        return bool(0 < seen[-1]["files"] < 40 == seen[-1]["totalFiles"])
+
+    wait_until(is_told_of_all, 90, "no progress", pause=0.1)
+    assert any(0 < found["files"] < 40 and found["totalFiles"] == 0 for found in seen)
+    done = shop.server.ended("slow")["progress"]
+    assert (done["files"], done["totalFiles"]) == (40, 40)
 
 
 def test_a_server_that_is_killed_takes_its_sync_along_and_begins_it_again(shop: Shop) -> None:

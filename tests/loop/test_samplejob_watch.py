@@ -35,6 +35,7 @@ async def test_a_job_is_shown_from_its_waiting_to_its_end(
         cluster.runtime(0).tell("work", Progress(1234, 5000, 1 << 20, 4 << 20))
         await eventually(lambda: "1,234/5,000 files Running" in screen.getvalue())
         await eventually(lambda: re.search(r"\d (bytes|kB|MB)/s", screen.getvalue()) is not None)
+        await eventually(lambda: re.search(r"1\.0 MB/4\.2 MB .*0:00:\d\d left", screen.getvalue()) is not None)
         for number in range(2):
             cluster.runtime(number).end("work", end, "a [red] reason")
         assert (await looking).phase == end.value

@@ -1,14 +1,16 @@
 """`paddle-operator watch samplejob NAME`: a job's progress as bars, one for each partition, until it ends."""
 
 import asyncio
+import datetime as dt
 import sys
+from collections.abc import Callable
 from typing import Self
 
 import click
 from rich import filesize
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from paddle_operator.api import names
 from paddle_operator.api.conditions import find
@@ -21,6 +23,7 @@ from paddle_operator.kube.client import Client
 from paddle_operator.kube.request import Scope
 from paddle_operator.kube.watch import Watch
 
+FIGURES = ("files", "size", "rate", "left")
 ENDED = (SampleJobPhase.SUCCEEDED, SampleJobPhase.FAILED)
 
 
@@ -96,8 +99,8 @@ class Bars:
     """A line for each partition, and a sentence whenever the job has something new to say."""
 
     def __init__(self, console: Console) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[files]}"), DownloadColumn())
-        self._progress = Progress(*columns, TextColumn("{task.fields[rate]}"), TimeRemainingColumn(), console=console)
+        figures = (TextColumn(f"{{task.fields[{name}]}}") for name in FIGURES)
+        self._progress = Progress(TextColumn("{task.description}"), BarColumn(), *figures, console=console)
         self._tasks: dict[str, TaskID] = {}
         self._said = ""
 
@@ -119,12 +122,23 @@ class Bars:
 
     def _show(self, result: PartitionResult) -> None:
         if result.pod not in self._tasks:
-            self._tasks[result.pod] = self._progress.add_task(escape(result.pod), total=None, files="", rate="")
-        total = f"/{result.total_files:,}" if result.total_files else ""
+            task = self._progress.add_task(escape(result.pod), total=None, files="", size="", rate="", left="")
+            self._tasks[result.pod] = task
+        done, total = result.done_files or 0, result.total_files or 0
+        if result.total_bytes:
+            done, total = result.done_bytes or 0, result.total_bytes
+        left = result.seconds_left
         self._progress.update(
             self._tasks[result.pod],
-            completed=result.done_bytes or 0,
-            total=result.total_bytes or None,
-            files=f"{result.done_files or 0:,}{total} files {result.phase}",
+            completed=done,
+            total=total or None,
+            files=f"{result.done_files or 0:,}{of(result.total_files, '{:,}'.format)} files {result.phase}",
+            size=f"{filesize.decimal(result.done_bytes or 0)}{of(result.total_bytes, filesize.decimal)}",
             rate=f"{filesize.decimal(result.bytes_per_second)}/s" if result.bytes_per_second else "",
+            left="" if left is None else f"{dt.timedelta(seconds=left)} left",
         )
+
+
+def of(total: int | None, shown: Callable[[int], str]) -> str:
+    """Give the part behind the stroke, if there is a total."""
+    return f"/{shown(total)}" if total else ""

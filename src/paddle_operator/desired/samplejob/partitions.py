@@ -125,11 +125,12 @@ def with_figures(result: PartitionResult, work: Work, now: datetime) -> Partitio
             missing=work.missing,
             damaged_files=work.damaged_files,
         )
-    if shown == result or work.began is None or not work.bytes:
+    done, total = (work.bytes, work.total_bytes) if work.total_bytes else (work.files, work.total_files)
+    if shown == result or work.began is None or not (work.bytes or work.files):
         return shown
-    rate = int(work.bytes / max(((work.ended or now) - work.began).total_seconds(), 1.0))
-    left = (work.total_bytes - work.bytes) // rate if rate and work.total_bytes >= work.bytes else None
-    return replace(shown, bytes_per_second=rate, seconds_left=left)
+    seconds = max(((work.ended or now) - work.began).total_seconds(), 1.0)
+    left = int(seconds * (total - done) / done) if 0 < done <= total else None
+    return replace(shown, bytes_per_second=int(work.bytes / seconds), seconds_left=left)
 
 
 def left_over(snapshot: Snapshot) -> list[Errand]:

@@ -27,9 +27,9 @@ class Control:
         self._descriptor = descriptor
         self._is_cancelled = is_cancelled
 
-    def info(self, inode: int) -> str:
-        """Tell of a file what `juicefs info` tells, with its pieces; of a directory, not what is below it."""
-        os.write(self._descriptor, struct.pack(">IIQBB", INFO, 10, inode, 0, 1))
+    def info(self, inode: int, *, is_deep: bool = False) -> str:
+        """Tell of a file what `juicefs info` tells, with its pieces; of a directory, if asked, what is below it."""
+        os.write(self._descriptor, struct.pack(">IIQBB", INFO, 10, inode, is_deep, 1))
         answer = self._read(4)
         (length,) = struct.unpack(">I", answer[:4])
         while len(answer) < 4 + length:

@@ -10,6 +10,9 @@ HITS, MISSES = "juicefs_blockcache_hits", "juicefs_blockcache_miss"
 CACHED = "juicefs_blockcache_write_bytes"
 LINE = re.compile(r"^(\w+)(?:\{[^}]*\})? ([0-9.e+]+)$", re.MULTILINE)
 FILE_SYSTEM = re.compile(r" - fuse\.juicefs ")
+# Of a directory and all below it. 1.x writes sizes for people, too.
+COUNTED = re.compile(r"^ *files:\s*(\d+)$\n *dirs:\s*(\d+)$", re.MULTILINE)
+SIZE = re.compile(r"^ *size:\s.*?(\d+)(?: Bytes\)?)?$", re.MULTILINE)
 ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
@@ -33,6 +36,17 @@ def parse(stats: str) -> dict[str, int]:
 
 def read(mount: Path) -> dict[str, int]:
     return parse((mount / ".stats").read_text(errors="replace"))
+
+
+def parse_summary(info: str) -> Data | None:
+    """Read what JuiceFS tells of a directory and all below it, which it counts as the volume does."""
+    counted, size = COUNTED.search(info), SIZE.search(info)
+    return Data(int(size[1]), int(counted[1]) + int(counted[2])) if counted and size else None
+
+
+def difference(larger: Data, smaller: Data) -> Data:
+    """Give by how much a volume has grown, or shrunk; never less than nothing, although others use it, too."""
+    return Data(max(larger.bytes - smaller.bytes, 0), max(larger.files - smaller.files, 0))
 
 
 def data(mount: Path) -> Data:

@@ -57,11 +57,15 @@ class FlagError(ValueError):
 
 @dataclass(frozen=True)
 class Invocation:
-    """A program to run: its arguments are for all to see, its environment is not."""
+    """A program to run: its arguments are for all to see, its environment is not.
+
+    `on_terminal`: it is to think that a person looks on, and show how far it is.
+    """
 
     argv: tuple[str, ...]
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     defaults: Mapping[str, str] = field(default_factory=dict)
+    on_terminal: bool = False
 
 
 def parse_version(output: str) -> Version:
@@ -134,7 +138,9 @@ def sync(version: Version, options: SyncOptions, destination: str, credentials: 
         value = given.get(name)
         if name not in {"source", "destination"} and value:
             words.append(sync_word(version, name, value, has_keys=bool(secrets)))
-    return Invocation((*words, source, f"{destination.rstrip('/')}/"), secrets, REGIONS)
+    # 1.x would colour its words, too.
+    shows = version < FIRST_STABLE
+    return Invocation((*words, source, f"{destination.rstrip('/')}/"), secrets, REGIONS, on_terminal=shows)
 
 
 def sync_word(version: Version, name: str, value: object, *, has_keys: bool) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from paddle_operator.engines.juicefs import cachefiles, control, counters, ledger, places
 from paddle_operator.engines.juicefs.fetching import Place
+from paddle_operator.engines.juicefs.watching import watched
 from paddle_operator.engines.operations import ClearOrder, Progress, Result, RmrOrder
 from paddle_operator.engines.reports import Data
 from paddle_operator.engines.runtime import OrderError, Told
@@ -19,6 +21,7 @@ MOST_NAMED = 10
 LONGEST_MEMORY = 5.0
 PAUSE = 0.05
 RESTING = 0.3
+UNIT = 4 << 10
 
 
 def parse_paths(order: RmrOrder) -> list[PurePosixPath]:
@@ -41,20 +44,43 @@ def meant_caches(order: ClearOrder, caches: tuple[Path, ...]) -> tuple[Path, ...
 
 async def rmr(order: RmrOrder, mount: Path, told: Told) -> tuple[Result, str]:
     """Remove paths; one that is not there is as it should be, so that a second run ends as the first."""
-    before = await asyncio.to_thread(counters.data, mount)
     paths, absent = parse_paths(order), []
-    for path in paths:
-        with stopping() as is_cancelled:
-            there = await asyncio.to_thread(remove, mount, path, is_cancelled)
-        absent += [] if there else [ascii(str(path))]
-        after = await asyncio.to_thread(counters.data, mount)
-        told(Progress(files=max(before.files - after.files, 0), bytes=max(before.bytes - after.bytes, 0)))
+    with stopping() as is_cancelled:
+        total = await asyncio.to_thread(counted, mount, paths, is_cancelled)
+        before = await asyncio.to_thread(counters.data, mount)
+        told(progress(Data(), total))
+        async with watched(lambda: progress(counters.difference(before, counters.data(mount)), total), told):
+            for path in paths:
+                there = await asyncio.to_thread(remove, mount, path, is_cancelled)
+                absent += [] if there else [ascii(str(path))]
     await asyncio.to_thread(await_absence, [mount / path for path in paths])
-    after = await asyncio.to_thread(settled, mount)
-    gone = Progress(files=max(before.files - after.files, 0), bytes=max(before.bytes - after.bytes, 0))
-    told(gone)
+    gone = counters.difference(before, await asyncio.to_thread(settled, mount))
+    told(progress(gone, gone))
     result = Result(deleted=gone.files, bytes=gone.bytes)
     return result, f"{len(absent)} paths were not there: {', '.join(absent[:MOST_NAMED])}" if absent else ""
+
+
+def progress(gone: Data, total: Data) -> Progress:
+    """Say how much is gone of what is to go; others may remove something, too."""
+    if not total.files:
+        return Progress(gone.files, 0, gone.bytes, 0)
+    return Progress(min(gone.files, total.files), total.files, min(gone.bytes, total.bytes), total.bytes)
+
+
+def counted(mount: Path, paths: list[PurePosixPath], is_cancelled: Callable[[], bool]) -> Data:
+    """Count what is to go as the volume counts it: directories too, and whole units of 4 KiB."""
+    files = size = 0
+    with control.opened(mount, is_cancelled) as client:
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError), places.directory(mount, path.parts[:-1]) as parent:
+                found = os.stat(path.name, dir_fd=parent, follow_symlinks=False)
+                if not stat.S_ISDIR(found.st_mode):
+                    files, size = files + 1, size + -(-found.st_size // UNIT) * UNIT
+                elif summary := counters.parse_summary(client.info(found.st_ino, is_deep=True)):
+                    files, size = files + summary.files, size + summary.bytes
+                else:
+                    return Data()
+    return Data(size, files)
 
 
 def settled(mount: Path) -> Data:
@@ -92,12 +118,17 @@ async def clear(order: ClearOrder, place: Place, told: Told) -> Result:
     gone = cachefiles.Holding()
     if order.forget:
         await asyncio.to_thread(ledger.forget, place.ledgers)
+    trees = tuple(cachefiles.raw_trees(meant_caches(order, place.caches)))
+    total = await asyncio.to_thread(cachefiles.Inventory().count, trees)
     with stopping() as is_cancelled:
-        for tree in list(cachefiles.raw_trees(meant_caches(order, place.caches))):
+        for tree in trees:
             removed = cachefiles.remove_blocks(tree, is_cancelled)
             while (leaf := await asyncio.to_thread(next, removed, None)) is not None:
                 gone += leaf
-                told(Progress(files=gone.blocks, bytes=gone.bytes))
+                # What came since it was counted goes as well.
+                blocks, size = max(total.blocks, gone.blocks), max(total.bytes, gone.bytes)
+                told(Progress(gone.blocks, blocks, gone.bytes, size))
+    told(Progress(gone.blocks, gone.blocks, gone.bytes, gone.bytes))
     return Result(deleted=gone.blocks, bytes=gone.bytes)
 
 

@@ -4,13 +4,15 @@ import asyncio
 import contextlib
 import os
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from paddle_operator.engines.juicefs import command, counters, flags, places
+from paddle_operator.engines.juicefs.bars import Bar
 from paddle_operator.engines.juicefs.confinement import confined
 from paddle_operator.engines.juicefs.flags import Invocation
+from paddle_operator.engines.juicefs.watching import watched
 from paddle_operator.engines.operations import Progress, Result, SyncOrder
 from paddle_operator.engines.runtime import OperationError, OrderError, Told
 
@@ -18,7 +20,6 @@ FOUND = re.compile(r"Found: (\d+)")
 COUNTED = re.compile(r"(copied|skipped|deleted|failed): (\d+)")
 SIZE = re.compile(r"(?:transferred: |copied: \d+ \()([\d.]+) ([KMGTPE]iB|B)")
 UNITS = {unit: 1024**power for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"))}
-LOOKING = 1.0
 
 
 def invocation(version: flags.Version, order: SyncOrder, mount: Path, sources: tuple[Path, ...]) -> Invocation:
@@ -42,8 +43,9 @@ def invocation(version: flags.Version, order: SyncOrder, mount: Path, sources: t
 async def sync(command_line: Invocation, order: SyncOrder, mount: Path, told: Told) -> Result:
     if order.destination:
         await asyncio.to_thread(prepare, mount, places.parse(order.destination), is_made=not order.dry)
-    async with watched(mount, told):
-        ended = await command.run(command_line)
+    before, bar = await asyncio.to_thread(counters.data, mount), Bar()
+    async with watched(lambda: bar.progress(counters.difference(counters.data(mount), before)), told):
+        ended = await command.run(command_line, bar.read)
     result = summed(ended.lines)
     if ended.code or result is None or result.failed:
         raise OperationError(f"juicefs sync failed: {ended.complaint}", result)
@@ -58,26 +60,6 @@ def prepare(mount: Path, destination: PurePosixPath, *, is_made: bool) -> None:
         return
     with contextlib.suppress(FileNotFoundError), places.directory(mount, destination.parts):
         pass
-
-
-@contextlib.asynccontextmanager
-async def watched(mount: Path, told: Told) -> AsyncIterator[None]:
-    """Tell, as it grows, how much the data set has grown."""
-    before = await asyncio.to_thread(counters.data, mount)
-
-    async def look() -> None:
-        while True:
-            await asyncio.sleep(LOOKING)
-            now = await asyncio.to_thread(counters.data, mount)
-            told(Progress(files=max(now.files - before.files, 0), bytes=max(now.bytes - before.bytes, 0)))
-
-    looking = asyncio.create_task(look())
-    try:
-        yield
-    finally:
-        looking.cancel()
-        with contextlib.suppress(asyncio.CancelledError, OSError):
-            await looking
 
 
 def summed(lines: Iterable[str]) -> Result | None:

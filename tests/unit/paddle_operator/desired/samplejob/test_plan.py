@@ -170,6 +170,20 @@ def test_figures_stay_for_a_while_unless_a_part_begins_or_ends() -> None:
     assert shown(replace(later, now=NOON + dt.timedelta(seconds=3))) == [50, 60]
 
 
+LEFT = {
+    "by bytes": (Work("warmup", Standing.RUNNING, files=9, total_files=10, bytes=25, total_bytes=100), 30, "25%"),
+    "by files, when bytes are not known": (Work("sync", Standing.RUNNING, files=5, total_files=20, bytes=7), 30, "25%"),
+    "not at all without a total": (Work("sync", Standing.RUNNING, files=5, bytes=7), None, "5 files"),
+}
+
+
+@pytest.mark.parametrize(("work", "left", "progress"), LEFT.values(), ids=LEFT.keys())
+def test_the_time_left_is_told_as_soon_as_a_total_is_known(work: Work, left: int | None, progress: str) -> None:
+    status = plan(saying(begun(seen()), replace(work, began=NOON - dt.timedelta(seconds=10)))).status
+    assert status is not None
+    assert (status.results[0].seconds_left, status.progress) == (left, progress)
+
+
 def test_edited_options_cancel_the_work_and_begin_anew() -> None:
     job = begun(seen(decoded("rmr")))
     name = operation_id(job.job, 0)

@@ -2,7 +2,10 @@
 
 import asyncio
 import os
+import pty
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -90,3 +93,41 @@ def test_a_secret_within_another_is_hidden_with_it() -> None:
 async def test_a_default_gives_way_to_what_is_set_already() -> None:
     code = "from os import environ as e; print(e['DEFAULT'], e['HOME'])"
     assert (await command.run(python(code))).lines == (f"there {os.environ['HOME']}",)
+
+
+async def test_on_a_terminal_a_program_shows_how_far_it_is_and_its_last_words_are_kept() -> None:
+    code = """
+import sys
+assert sys.stdout.isatty() and sys.stderr.isatty()
+print("<ERROR>: a reason", file=sys.stderr)
+for percent in range(99):
+    print(f"[+++ ] 10 {percent}% 1/s", end="\\r", flush=True)
+print("the end")
+sys.exit(3)
+"""
+    heard: list[str] = []
+    ended = await command.run(replace(python(code), on_terminal=True), heard.append)
+    assert (ended.code, ended.lines) == (3, ("<ERROR>: a reason", "the end"))
+    assert heard[1:3] == ["[+++ ] 10 0% 1/s", "[+++ ] 10 1% 1/s"]
+
+
+async def test_where_there_are_no_terminals_a_pipe_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> tuple[int, int]:
+        raise OSError
+
+    monkeypatch.setattr(pty, "openpty", none)
+    ended = await command.run(replace(python("import sys; print(sys.stdout.isatty())"), on_terminal=True))
+    assert ended.lines == ("False",)
+
+
+async def test_a_program_that_is_not_there_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nothing")
+    before = descriptors()
+    for _ in range(3):
+        with pytest.raises(FileNotFoundError):
+            await command.run(python(""))
+    await eventually(lambda: descriptors() <= before + 1)
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))

@@ -22,8 +22,8 @@ class Client(Control):
     def __init__(self, answers: Iterable[str]) -> None:
         self._answers = iter(answers)
 
-    def info(self, inode: int) -> str:
-        del inode
+    def info(self, inode: int, *, is_deep: bool = False) -> str:
+        del inode, is_deep
         return next(self._answers)
 
 
