@@ -43,7 +43,12 @@ def test_there_is_no_complaint_about_the_definitions(cluster: Kubectl) -> None:
             "NAME       TOTAL SIZE   CACHED SIZE   AVAIL SPACE   RUNTIME   PHASE   AGE",
             "imagenet   58 MiB       200 B         12 GiB        1/1       Ready   ",
         ),
-        ("SampleJob/imagenet-rmr", {"phase": "Succeeded"}, "NAME           PHASE", "imagenet-rmr   Succeeded"),
+        (
+            "SampleJob/imagenet-rmr",
+            {"phase": "Succeeded", "progress": "100%"},
+            "NAME           PHASE       TYPE   SAMPLESET   PROGRESS   AGE",
+            "imagenet-rmr   Succeeded   rmr    imagenet    100%       ",
+        ),
         (
             "PaddleJob/ps-demo",
             {"phase": "Running", "mode": "PS"},

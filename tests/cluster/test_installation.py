@@ -60,7 +60,9 @@ def test_the_quick_start_prints_the_tables_of_the_documents(quick_start: QuickSt
     assert [row[0], row[2], row[4], *row[7:9]] == ["imagenet", "MiB", "MiB", "1/1", "Ready"]
     for kind in ("rmr", "sync", "clear", "warmup"):
         job = f"imagenet-{kind}"
-        assert quick_start.table(f"get samplejob {job} -n {SYSTEM}") == [["NAME", "PHASE"], [job, "Succeeded"]]
+        header, row = quick_start.table(f"get samplejob {job} -n {SYSTEM}")
+        assert header == ["NAME", "PHASE", "TYPE", "SAMPLESET", "PROGRESS", "AGE"]
+        assert row[:5] == [job, "Succeeded", kind, "imagenet", "100%"]
     header, row = quick_start.table(f"get paddlejob -n {SYSTEM}")
     assert [header, row[:3]] == [["NAME", "STATUS", "MODE", "AGE"], ["ps-demo", "Running", "PS"]]
     assert quick_start.table(f"exec ps-demo-worker-0 -n {SYSTEM} -- ls /mnt/imagenet") == [["n01514859"]]

@@ -82,6 +82,13 @@ def shows(data: Watched, total: int, cached: int) -> None:
     assert row["AVAIL SPACE"].split()[1] in {"MiB", "GiB", "TiB"}
 
 
+def shows_success(data: Watched, kind: str) -> None:
+    """See that the table of a job that succeeded says what it did, and on what."""
+    row = table(data.kubectl, f"samplejob imagenet-{kind}")
+    assert list(row) == ["NAME", "PHASE", "TYPE", "SAMPLESET", "PROGRESS", "AGE"]
+    assert list(row.values())[:-1] == [f"imagenet-{kind}", "Succeeded", kind, NAME, "100%"]
+
+
 def counts(data: Watched, contents: dict[str, str]) -> None:
     """Wait until the set's figures are those of these files and their directories."""
     number = len(contents) + len({name.partition("/")[0] for name in contents})
@@ -106,26 +113,23 @@ def in_blocks(contents: dict[str, str]) -> int:
 
 def test_the_documents_four_jobs_do_what_their_tables_say(data: Watched) -> None:
     status = done(data, circulating("SampleJob/imagenet-rmr"))
-    assert table(data.kubectl, "samplejob imagenet-rmr") == {"NAME": "imagenet-rmr", "PHASE": "Succeeded"}
+    shows_success(data, "rmr")
     assert status["results"][0]["doneFiles"] == len(REMOVED) + 1
     counts(data, KEPT)
 
     uri = data.kubectl.get(f"sampleset/{NAME}")["spec"]["source"]["uri"]
     changes = {"spec.syncOptions.source": uri, "spec.secretRef.name": "store"}
     done(data, changed(circulating("SampleJob/imagenet-sync"), changes))
-    assert table(data.kubectl, "samplejob imagenet-sync") == {"NAME": "imagenet-sync", "PHASE": "Succeeded"}
+    shows_success(data, "sync")
     counts(data, FILES)
 
     done(data, circulating("SampleJob/imagenet-clear"))
-    assert table(data.kubectl, "samplejob imagenet-clear") == {"NAME": "imagenet-clear", "PHASE": "Succeeded"}
+    shows_success(data, "clear")
     shows(data, in_blocks(FILES), 0)
     assert data.cached(0) == []
 
     status = done(data, circulating("SampleJob/imagenet-warmup"))
-    wide = table(data.kubectl, "samplejob imagenet-warmup -o wide")
-    assert {name: wide[name] for name in ("PHASE", "TYPE", "SAMPLESET", "PROGRESS")} == {
-        "PHASE": "Succeeded", "TYPE": "warmup", "SAMPLESET": NAME, "PROGRESS": "100%"
-    }  # fmt: skip
+    shows_success(data, "warmup")
     (result,) = status["results"]
     assert (result["expectedBlocks"], result["presentBlocks"]) == (len(FILES),) * 2
     shows(data, in_blocks(FILES), size(FILES))

@@ -146,6 +146,12 @@ async def test_null_is_absent_where_it_may_not_be(api: Api) -> None:
             ["imagenet", "58 MiB", "200 B", "12 GiB", "1/1", "Ready"],
         ),
         (
+            "SampleJob/imagenet-rmr",
+            {"phase": "Running", "progress": "20%"},
+            ["NAME", "PHASE", "TYPE", "SAMPLESET", "PROGRESS", "AGE", "SCHEDULE"],
+            ["imagenet-rmr", "Running", "rmr", "imagenet", "20%"],
+        ),
+        (
             "PaddleJob/ps-demo",
             {"phase": "Running", "mode": "PS"},
             ["NAME", "STATUS", "MODE", "AGE"],
@@ -165,7 +171,7 @@ async def test_null_is_absent_where_it_may_not_be(api: Api) -> None:
             ["tf-cache", "Succeeded"],
         ),
     ],
-    ids=["a SampleSet", "a PaddleJob", "a PaddleJob without a status", "a CacheBackend", "a TFJob"],
+    ids=["a SampleSet", "a SampleJob", "a PaddleJob", "a PaddleJob without a status", "a CacheBackend", "a TFJob"],
 )
 async def test_tables_are_those_that_users_know(
     api: Api, name: str, status: Manifest, columns: list[str], cells: list[str]

@@ -244,11 +244,11 @@ class SampleJob(Kind, frozen=True):
         kind="SampleJob",
         columns=(
             Column("PHASE", ".status.phase"),
-            Column("TYPE", ".spec.type", priority=1),
-            Column("SAMPLESET", ".spec.sampleSetRef.name", priority=1),
-            Column("PROGRESS", ".status.progress", priority=1),
+            Column("TYPE", ".spec.type"),
+            Column("SAMPLESET", ".spec.sampleSetRef.name"),
+            Column("PROGRESS", ".status.progress"),
+            Column("AGE", ".metadata.creationTimestamp", "date"),
             Column("SCHEDULE", ".spec.schedule", priority=1),
-            Column("AGE", ".metadata.creationTimestamp", "date", priority=1),
         ),
         rules=(
             short_name(LONGEST_NAME),

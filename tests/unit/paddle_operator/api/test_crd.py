@@ -72,7 +72,7 @@ def test_the_definitions_have_the_names_that_users_know() -> None:
     [
         ("PaddleJob", ["Status", "Mode", "Age"], []),
         ("SampleSet", ["TOTAL SIZE", "CACHED SIZE", "AVAIL SPACE", "Runtime", "PHASE", "AGE"], []),
-        ("SampleJob", ["PHASE"], ["TYPE", "SAMPLESET", "PROGRESS", "SCHEDULE", "AGE"]),
+        ("SampleJob", ["PHASE", "TYPE", "SAMPLESET", "PROGRESS", "AGE"], ["SCHEDULE"]),
         ("CacheBackend", ["Job-Name", "Cache-Status", "Age"], ["Engine", "Used-Num", "Last-Used-Time"]),
         ("TFJob", ["State", "Age", "Model-Version", "Cache-Backend", "Max-Lifetime", "TTL-AFTER-FINISHED"], []),
         ("PyTorchJob", ["State", "Age", "Model-Version", "Cache-Backend", "Max-Lifetime", "TTL-AFTER-FINISHED"], []),
