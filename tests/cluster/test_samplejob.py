@@ -1,19 +1,26 @@
 """SampleJobs on the documents' data set: their four jobs and tables, and a real training that finds what it reads."""
 
+import functools
 import json
 import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 
 from localkube.kubectl import Kubectl, Manifest
+from localkube.node import Node
+from localkube.waiting import wait_until
 from paddle_operator.api.samplejob import SamplerOptions
 from paddle_operator.desired.sampleset.figures import in_words
 from paddle_operator.engines.juicefs import counters
 from paddle_operator.engines.sampling import rank_order
 from support.imagenet import FILES, NAME, PLACE, Watched
 from support.manifests import changed, circulating
+from support.objectlog import Log, logged
 from support.paddlejobs import Jobs, paddle_job
 
+Reading = Callable[[], AbstractContextManager[Log]]
 # As the document promises; figures follow within that time.
 PROMISED = 30.0
 PATIENCE = 120
@@ -22,9 +29,11 @@ REMOVED = {name: content for name, content in FILES.items() if name.startswith("
 KEPT = {name: content for name, content in FILES.items() if name not in REMOVED}
 STEP = 64 << 10
 SAMPLER = SamplerOptions(batch_size=4, shuffle=True)
-# Reads two epochs as a training does, and tells in which order, and what its mount had to fetch for it.
+# Reads two epochs as a training does, and tells in which order, and what its mount had to fetch for it. Between them it
+# waits until it may go on, so that nobody reads for the second one while another is at the first.
+GO = "/tmp/go"
 TRAINING = """
-import json, pathlib, sys
+import json, pathlib, sys, time
 import paddle
 from paddle.io import DataLoader, Dataset, DistributedBatchSampler
 
@@ -41,6 +50,8 @@ rank = paddle.distributed.ParallelEnv().rank
 sampler = DistributedBatchSampler(Samples(), batch_size=4, shuffle=True)
 loader = DataLoader(Samples(), batch_sampler=sampler, places=paddle.CPUPlace(), num_workers=0)
 for epoch in range(2):
+    while epoch and not pathlib.Path(sys.argv[3]).exists():
+        time.sleep(0.1)
     before = (top / ".stats").read_text()
     batches = [batch[0] if isinstance(batch, (list, tuple)) else batch for batch in loader]
     order = [int(index) for batch in batches for index in batch.numpy().reshape(-1)]
@@ -154,31 +165,50 @@ def ranks(data: Watched) -> int:
     return 3
 
 
+@pytest.fixture
+def reading(redis: Node) -> Reading:
+    """Log the objects that the store is asked for."""
+    return functools.partial(logged, redis)
+
+
 def test_each_rank_of_a_training_reads_what_its_partition_was_warmed_for_in_the_order_foretold(
-    data: Watched, ranks: int, paddlebox: str
+    data: Watched, ranks: int, paddlebox: str, reading: Reading
 ) -> None:
     warm_ahead(data)
     for rank in range(ranks):
         share = [IN_ORDER[number] for number in set(rank_order(len(FILES), rank, ranks, SAMPLER))]
         assert data.cached(rank) == sorted(len(FILES[name]) for name in share)
-    command = ["python3", "-c", TRAINING, PLACE, json.dumps(IN_ORDER)]
+    command = ["python3", "-c", TRAINING, PLACE, json.dumps(IN_ORDER), GO]
     container = {"name": "train", "image": paddlebox, "imagePullPolicy": "IfNotPresent", "command": command}
     template = {"spec": {"containers": [container]}}
     jobs = Jobs(data.kubectl)
     reference = {"name": NAME, "mountPath": PLACE}
     worker = {"replicas": ranks, "template": template}
-    jobs.submit(paddle_job("train", worker=worker, sampleSetRef=reference, cleanPodPolicy="Never"))
-    jobs.until("Completed", "train", timeout=PATIENCE)
+    with reading() as log:
+        jobs.submit(paddle_job("train", worker=worker, sampleSetRef=reference, cleanPodPolicy="Never"))
+        wait_until(
+            lambda: all(len(epochs(data, rank)) == 1 for rank in range(ranks)), PATIENCE, "the first epoch does not end"
+        )
+        assert log.reads() == []
+        for rank in range(ranks):
+            data.kubectl.execute(f"train-worker-{rank}", "touch", GO)
+        jobs.until("Completed", "train", timeout=PATIENCE)
+        # Another epoch has another share, unless there is one rank, which reads everything.
+        assert (log.reads() != []) == (ranks > 1)
     for rank in range(ranks):
-        lines = data.kubectl.run("logs", f"train-worker-{rank}").splitlines()
-        epochs = [json.loads(line) for line in lines if line.startswith("{")]
-        assert [said["rank"] for said in epochs] == [rank] * 2
-        for epoch, said in enumerate(epochs):
+        first, second = told = epochs(data, rank)
+        assert [said["rank"] for said in told] == [rank] * 2
+        for epoch, said in enumerate(told):
             options = SamplerOptions(SAMPLER.batch_size, shuffle=True, epoch=epoch)
             assert said["order"] == rank_order(len(FILES), rank, ranks, options)
-        assert fetched(epochs[0]) == 0
-        # Another epoch has another share, unless there is one rank, which reads everything.
-        assert (fetched(epochs[1]) > 0) == (ranks > 1)
+        assert fetched(first) == 0
+        assert (fetched(second) > 0) == (ranks > 1)
+
+
+def epochs(data: Watched, rank: int) -> list[Manifest]:
+    """Give what a rank has told of the epochs that it has read."""
+    lines = data.kubectl.run("logs", f"train-worker-{rank}").splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
 
 
 def fetched(said: Manifest) -> int:

@@ -1,5 +1,6 @@
 """The cluster's own scenarios of data, unchanged, on one machine: the documents' set, its jobs, and caches."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from cluster.test_cachebackend import (
     test_the_documents_job_reads_its_data_from_its_own_cache_and_takes_it_with_it,
 )
 from cluster.test_samplejob import (
+    Reading,
     test_each_rank_of_a_training_reads_what_its_partition_was_warmed_for_in_the_order_foretold,
     test_the_documents_four_jobs_do_what_their_tables_say,
 )
@@ -66,6 +68,18 @@ def training(served: OneMachine, tmp_path_factory: pytest.TempPathFactory) -> Tr
 def ranks() -> int:
     """Have one partition, since this is one node, and as many ranks."""
     return 1
+
+
+class NoLog:
+    """A store that is a directory keeps none: what the client had to fetch is all that is known."""
+
+    def reads(self) -> list[str]:
+        return []
+
+
+@pytest.fixture
+def reading() -> Reading:
+    return lambda: contextlib.nullcontext(NoLog())
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from localkube.init.control import Program
 from localkube.node import Node
@@ -17,6 +18,12 @@ READ = re.compile(
 PATIENCE = 90
 
 
+class Log(Protocol):
+    def reads(self) -> list[str]:
+        """Name the objects that somebody read since it was begun."""
+        ...
+
+
 @dataclass(frozen=True)
 class ObjectLog:
     node: Node
@@ -25,7 +32,6 @@ class ObjectLog:
         return (self.node.paths.logs / f"{NAME}.log").read_text(errors="replace")
 
     def reads(self) -> list[str]:
-        """Name the objects that somebody read since it was begun."""
         return READ.findall(self.text().rpartition("\nOK\n")[2])
 
 
