@@ -222,6 +222,17 @@ def test_only_what_is_asked_for_is_warmed_up(volume: Volume, server: RuntimeProg
     assert (by_list["state"], by_list["result"]["files"]) == ("Succeeded", 3)
 
 
+def test_a_list_that_is_longer_than_juicefs_takes_at_once_is_warmed_up(volume: Volume, server: RuntimeProgram) -> None:
+    names = [f"{number:03}-{'x' * 220}" for number in range(600)]
+    for name in names:
+        volume.write(f"long/{name}", name.encode())
+    volume.await_cached(len(names[0]), len(names))
+    volume.empty_cache()
+    volume.write("list.txt", "".join(f"long/{name}\n" for name in names).encode())
+    done = server.done("warm", type="warmup", file="list.txt")
+    assert (done["state"], done["result"]["presentBlocks"]) == ("Succeeded", 600), done
+
+
 def test_a_path_or_a_listed_file_that_is_not_there_fails_the_warmup(volume: Volume, server: RuntimeProgram) -> None:
     filled(volume, 3)
     volume.write("list.txt", b"train/001\ntrain/nothing\n")

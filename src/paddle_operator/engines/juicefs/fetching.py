@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -13,6 +13,8 @@ from paddle_operator.engines.juicefs.places import PlaceError
 from paddle_operator.engines.runtime import OperationError
 
 READ_SIZE = 4 << 20
+# The command hands a list over in one piece, and the kernel takes no piece of more than 128 KiB.
+LARGEST_LIST = 120 << 10
 LOOKING = 1.0
 # The client writes blocks to the cache a while after it has read them.
 WRITING = 0.005
@@ -52,12 +54,25 @@ async def fetch(place: Place, records: list[Expected], threads: int | None) -> N
 async def fetch_named(place: Place, paths: Iterable[bytes], threads: int | None) -> None:
     """Bring files, and directories with all below them, into the cache."""
     root, names = os.fsencode(place.mount), place.scratch / "names"
-    if not (lines := b"".join(b"%b/%b\n" % (root, path) for path in paths)):
-        return
-    names.write_bytes(lines)
-    ended = await command.run(flags.warm_up(str(names), threads))
-    if ended.code:
-        raise OperationError(f"juicefs warmup failed: {ended.complaint}")
+    for part in handed_over(paths):
+        names.write_bytes(b"".join(b"%b/%b\n" % (root, path) for path in part))
+        ended = await command.run(flags.warm_up(str(names), threads))
+        if ended.code:
+            raise OperationError(f"juicefs warmup failed: {ended.complaint}")
+
+
+def handed_over(paths: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Give as many at a time as the client takes: of a longer list it takes nothing, and the command says nothing."""
+    part, size = list[bytes](), 0
+    for path in paths:
+        added = len(path) + len(b"/\n")
+        if part and size + added > LARGEST_LIST:
+            yield part
+            part, size = [], 0
+        part.append(path)
+        size += added
+    if part:
+        yield part
 
 
 def is_listable(path: bytes) -> bool:

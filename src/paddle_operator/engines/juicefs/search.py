@@ -1,6 +1,7 @@
 """Looks for blocks in a volume's cache: each must be there, whole, and with the bytes that were first read."""
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from paddle_operator.engines.operations import MOST_NAMED
 
 # So many blocks are looked at together.
 BATCH = 1000
-READERS = 4
+READERS = min(os.cpu_count() or 1, 4)
 # Two changes within a tick of the kernel's clock bear the same time: what has just changed is read a little later.
 TICK_NS = 20_000_000
 Sought = list[tuple[Expected, list[Block]]]
