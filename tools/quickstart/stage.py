@@ -6,7 +6,7 @@ from pathlib import Path
 
 from localkube.cluster import Cluster
 from localkube.errors import LocalkubeError
-from localkube.kubectl import Kubectl
+from localkube.kubectl import Kubectl, Manifest
 from localkube.progress import Progress
 from localkube.waiting import wait_until
 
@@ -41,23 +41,16 @@ class Stage:
         self.progress.say(answer)
         return answer
 
-    def number(self, what: str, jsonpath: str) -> int:
-        return int(self._read(what, jsonpath) or 0)
+    def until(self, what: str, wanted: str | Callable[[Manifest], bool], words: str) -> None:
+        """Wait until an object is in this phase, or its status is such a one; else say how to find out why."""
 
-    def _read(self, what: str, jsonpath: str) -> str:
-        return self.kubectl.run("get", what, "-o", f"jsonpath={{{jsonpath}}}")
-
-    def until(self, what: str, jsonpath: str, wanted: str | Callable[[int], bool], words: str) -> None:
-        """Wait until what a path leads to is this word, or such a number; else say how to find out why."""
-
-        def there() -> bool:
-            if isinstance(wanted, str):
-                return self._read(what, jsonpath) == wanted
-            return wanted(self.number(what, jsonpath))
+        def is_so() -> bool:
+            status = self.kubectl.get(what).get("status") or {}
+            return status.get("phase") == wanted if isinstance(wanted, str) else wanted(status)
 
         try:
             with self.progress.step(words):
-                wait_until(there, PATIENCE, f"still not there: {words}")
+                wait_until(is_so, PATIENCE, f"still not there: {words}")
         except LocalkubeError as error:
             told = self.kubectl.run("describe", what)
             raise LocalkubeError(f"{error}. `kubectl -n {SYSTEM} describe {what}` says:\n{told}") from error
