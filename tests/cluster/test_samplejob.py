@@ -31,7 +31,7 @@ STEP = 64 << 10
 SAMPLER = SamplerOptions(batch_size=4, shuffle=True)
 # Reads two epochs as a training does, and tells in which order, and what its mount had to fetch for it. Between them it
 # waits until it may go on, so that nobody reads for the second one while another is at the first.
-GO = "/tmp/go"
+GO = "/dev/shm/go"
 TRAINING = """
 import json, pathlib, sys, time
 import paddle

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from paddle_operator.engines.juicefs import cachefiles
+from paddle_operator.engines.juicefs import cachefiles, ledger
 
 
 @click.command(name="clear-cache")
@@ -15,8 +15,10 @@ from paddle_operator.engines.juicefs import cachefiles
     type=click.Path(path_type=Path, file_okay=False),
     help="A directory of the cache; may be given again.",
 )
-def clear_cache(*, cache_dirs: tuple[Path, ...]) -> None:
+@click.option("--spool", required=True, type=click.Path(path_type=Path, file_okay=False), help="As a server had it.")
+def clear_cache(*, cache_dirs: tuple[Path, ...], spool: Path) -> None:
     """Empty caches that no runtime server has any more."""
+    ledger.forget(ledger.directory_in(spool))
     try:
         gone = cachefiles.give_up(cache_dirs)
     except OSError as error:

@@ -10,7 +10,7 @@ import click
 from paddle_operator.cli.manager import words
 from paddle_operator.control.manager import collect_rarely
 from paddle_operator.desired.sampleset.servers import PORT
-from paddle_operator.engines.juicefs import command, confinement, flags
+from paddle_operator.engines.juicefs import command, confinement, flags, ledger
 from paddle_operator.engines.juicefs.fetching import Place
 from paddle_operator.engines.juicefs.flags import FlagError
 from paddle_operator.engines.juicefs.runtime import JuiceFS
@@ -61,7 +61,7 @@ def runtime_server(  # noqa: PLR0913 one parameter for each option
         raise click.ClickException(f"--token-file {token_file} is not there, or empty: without it nobody may order")
     try:
         caches = tuple(path.absolute() for path in cache_dirs)
-        place = Place(mount_path.absolute(), caches, spool / "scratch", spool / "ledger", metadata_file)
+        place = Place(mount_path.absolute(), caches, spool / "scratch", ledger.directory_in(spool), metadata_file)
         sources = tuple(path.resolve() for path in source_dirs)
         collect_rarely()
         asyncio.run(run(Settings(token_file, spool, port, host), place, sources))

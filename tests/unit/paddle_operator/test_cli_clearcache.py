@@ -5,6 +5,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from paddle_operator.cli.main import main
+from paddle_operator.engines.juicefs import ledger
 
 TREE = "c843c158-7596-493e-9dea-59db11cb4cbc/raw/chunks/0/0"
 
@@ -13,13 +14,17 @@ def test_it_says_what_it_removed(tmp_path: Path) -> None:
     for directory in ("0", "1"):
         (tmp_path / directory / TREE).mkdir(parents=True)
         (tmp_path / directory / TREE / "1_0_5").write_text("12345")
-    words = [f"--cache-dirs={tmp_path / directory}" for directory in ("0", "1")]
+    book = ledger.directory_in(tmp_path) / "one.ledger"
+    book.parent.mkdir()
+    book.touch()
+    words = [*(f"--cache-dirs={tmp_path / directory}" for directory in ("0", "1")), f"--spool={tmp_path}"]
     result = CliRunner().invoke(main, ["clear-cache", *words])
     assert (result.exit_code, result.output) == (0, "removed 2 blocks, 10 bytes\n")
+    assert not book.exists()
 
 
 def test_what_cannot_be_removed_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / ".identity").mkdir()
-    result = CliRunner().invoke(main, ["clear-cache", f"--cache-dirs={tmp_path}"])
+    result = CliRunner().invoke(main, ["clear-cache", f"--cache-dirs={tmp_path}", f"--spool={tmp_path}"])
     assert result.exit_code == 1
     assert "the cache cannot be emptied: " in result.output

@@ -1,8 +1,8 @@
-"""The pod that empties the caches which a server left on a node."""
+"""The pod that empties the caches which a server left on a node, and forgets what was remembered of them."""
 
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.desired.sampleset.naming import digest, selector, unowned_metadata
-from paddle_operator.desired.sampleset.servers import CACHE_DIRECTORY
+from paddle_operator.desired.sampleset.servers import kept_on_node
 from paddle_operator.desired.sampleset.snapshot import Snapshot
 
 CONTAINER = "clear"
@@ -26,21 +26,16 @@ def cleaner(snapshot: Snapshot, node: str) -> Manifest:
     """Give the pod. At the end of a set it is in our own namespace: in one that ends, too, nobody can make any."""
     sample_set, settings = snapshot.sample_set, snapshot.settings
     namespace = (settings.namespace if snapshot.ends else "") or sample_set.metadata.namespace
-    caches = dict(enumerate(snapshot.engine.cache_directories(sample_set)))
-    volumes = [
-        {"name": f"cache-{number}", "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
-        for number, path in caches.items()
-    ]
-    mounts = [{"name": f"cache-{number}", "mountPath": f"{CACHE_DIRECTORY}/{number}"} for number in caches]
+    on_node = kept_on_node(snapshot)
     container = {
         "name": CONTAINER,
         "image": settings.runtime_image,
         "imagePullPolicy": "IfNotPresent",
         "command": ["paddle-operator", "clear-cache"],
-        "args": [f"--cache-dirs={CACHE_DIRECTORY}/{number}" for number in caches],
+        "args": on_node.arguments,
         "resources": RESOURCES,
         "securityContext": SECURITY,
-        "volumeMounts": mounts,
+        "volumeMounts": on_node.mounts,
     }
     return {
         "metadata": unowned_metadata(sample_set, cleaner_name(snapshot, node), namespace),
@@ -53,7 +48,7 @@ def cleaner(snapshot: Snapshot, node: str) -> Manifest:
             # What keeps others from the node may be why the server left it.
             "tolerations": [{"operator": "Exists"}],
             "containers": [container],
-            "volumes": volumes,
+            "volumes": on_node.volumes,
         },
     }
 

@@ -1,6 +1,7 @@
 """The runtime servers: a StatefulSet with a pod for each partition, their service, and the token that they ask for."""
 
 import base64
+from dataclasses import dataclass
 
 from paddle_operator.api import names
 from paddle_operator.api.manifest import Manifest
@@ -92,26 +93,43 @@ def secret_version(snapshot: Snapshot) -> str:
     return str(((template.get("metadata") or {}).get("annotations") or {}).get(names.ANNOTATION_SECRET_VERSION, ""))
 
 
+@dataclass(frozen=True)
+class OnNode:
+    """What a server keeps on its node, for its pod and for one that clears it away."""
+
+    volumes: list[Manifest]
+    mounts: list[Manifest]
+    arguments: list[str]
+
+
+def kept_on_node(snapshot: Snapshot) -> OnNode:
+    caches = dict(enumerate(snapshot.engine.cache_directories(snapshot.sample_set)))
+    paths = {f"cache-{number}": path for number, path in caches.items()}
+    paths["spool"] = snapshot.engine.spool_directory(snapshot.sample_set)
+    inside = {f"cache-{number}": f"{CACHE_DIRECTORY}/{number}" for number in caches} | {"spool": SPOOL_DIRECTORY}
+    return OnNode(
+        [{"name": name, "hostPath": {"path": path, "type": "DirectoryOrCreate"}} for name, path in paths.items()],
+        [{"name": name, "mountPath": path} for name, path in inside.items()],
+        [*(f"--cache-dirs={CACHE_DIRECTORY}/{number}" for number in caches), f"--spool={SPOOL_DIRECTORY}"],
+    )
+
+
 def pod_spec(snapshot: Snapshot) -> Manifest:
     sample_set, engine = snapshot.sample_set, snapshot.engine
     data, data_mount = engine.data(sample_set)
-    caches = engine.cache_directories(sample_set)
-    on_node = {f"cache-{number}": path for number, path in enumerate(caches)}
-    on_node["spool"] = engine.spool_directory(sample_set)
-    inside = {f"cache-{number}": f"{CACHE_DIRECTORY}/{number}" for number in range(len(caches))}
-    inside["spool"] = SPOOL_DIRECTORY
+    on_node = kept_on_node(snapshot)
     sources = mounts_of_sources(sample_set)
     metadata = metadata_volumes(snapshot)
     volumes = [
         data,
-        *({"name": name, "hostPath": {"path": path, "type": "DirectoryOrCreate"}} for name, path in on_node.items()),
+        *on_node.volumes,
         *({"name": found.name, **found.volume} for found in sources),
         {"name": "token", "secret": {"secretName": runtime_name(sample_set), "defaultMode": 0o400}},
         *metadata,
     ]
     mounts = [
         data_mount,
-        *({"name": name, "mountPath": path} for name, path in inside.items()),
+        *on_node.mounts,
         *({"name": found.name, "mountPath": found.directory, "readOnly": True} for found in sources),
         {"name": "token", "mountPath": TOKEN_DIRECTORY, "readOnly": True},
         *({"name": found["name"], "mountPath": METADATA_DIRECTORY, "readOnly": True} for found in metadata),
@@ -119,9 +137,8 @@ def pod_spec(snapshot: Snapshot) -> Manifest:
     arguments = [
         f"--port={PORT}",
         f"--mount-path={data_mount['mountPath']}",
-        *(f"--cache-dirs={CACHE_DIRECTORY}/{number}" for number in range(len(caches))),
+        *on_node.arguments,
         *(f"--source-dirs={found.directory}" for found in sources),
-        f"--spool={SPOOL_DIRECTORY}",
         f"--token-file={TOKEN_DIRECTORY}/{TOKEN_KEY}",
         *(f"--metadata-file={METADATA_DIRECTORY}/{engine.metadata_key}" for _ in metadata),
     ]

@@ -171,6 +171,10 @@ def remove(file: Path) -> None:
             path.unlink()
 
 
+def directory_in(spool: Path) -> Path:
+    return spool / "ledger"
+
+
 def forget(directory: Path, but: str = "") -> None:
     """Remove what is remembered of all volumes, or of all others: one that was formatted anew is another one."""
     for file in directory.glob(f"*{SUFFIX}"):

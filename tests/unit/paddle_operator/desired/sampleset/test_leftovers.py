@@ -54,12 +54,12 @@ def known(decision: Decision) -> tuple[str, ...]:
     return decision.status.left_nodes
 
 
-def test_the_pod_has_the_caches_of_the_set_and_nothing_else_and_is_never_beside_a_server() -> None:
+def test_the_pod_has_what_a_server_keeps_on_a_node_and_nothing_else_and_is_never_beside_a_server() -> None:
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["old"]}]}
     servers = {"paddlepaddle.org/juicefs-imagenet": "true", "name": "imagenet-runtime"}
     found = cleaner(left(), "old")
-    path = found["spec"]["volumes"][0]["hostPath"]["path"]
+    path, spool = (volume["hostPath"]["path"] for volume in found["spec"]["volumes"])
     assert path.startswith("/dev/shm/default-imagenet-")
     assert found == {
         "metadata": {
@@ -92,7 +92,7 @@ def test_the_pod_has_the_caches_of_the_set_and_nothing_else_and_is_never_beside_
                     "image": IMAGE,
                     "imagePullPolicy": "IfNotPresent",
                     "command": ["paddle-operator", "clear-cache"],
-                    "args": ["--cache-dirs=/cache/0"],
+                    "args": ["--cache-dirs=/cache/0", "--spool=/var/spool/paddle-operator"],
                     "resources": {
                         "requests": {"cpu": "10m", "memory": "64Mi"},
                         "limits": {"cpu": "1", "memory": "256Mi"},
@@ -104,10 +104,16 @@ def test_the_pod_has_the_caches_of_the_set_and_nothing_else_and_is_never_beside_
                         "capabilities": {"drop": ["ALL"]},
                         "seccompProfile": {"type": "RuntimeDefault"},
                     },
-                    "volumeMounts": [{"name": "cache-0", "mountPath": "/cache/0"}],
+                    "volumeMounts": [
+                        {"name": "cache-0", "mountPath": "/cache/0"},
+                        {"name": "spool", "mountPath": "/var/spool/paddle-operator"},
+                    ],
                 }
             ],
-            "volumes": [{"name": "cache-0", "hostPath": {"path": path, "type": "DirectoryOrCreate"}}],
+            "volumes": [
+                {"name": "cache-0", "hostPath": {"path": path, "type": "DirectoryOrCreate"}},
+                {"name": "spool", "hostPath": {"path": spool, "type": "DirectoryOrCreate"}},
+            ],
         },
     }
 
