@@ -42,6 +42,11 @@ def _answers(namespace: Kubectl, client: str, url: str, expected: str) -> None:
     wait_until(lambda: namespace.execute(client, *FETCH, url).strip() == expected, 90, f"{url} is not {expected}")
 
 
+def _resolves(namespace: Kubectl, client: str, name: str, address: str) -> None:
+    """Names follow a moment after the pods are ready."""
+    wait_until(lambda: namespace.execute(client, *RESOLVE, name).strip() == address, 90, f"{name} is not {address}")
+
+
 @pytest.mark.parametrize("client", ["node-1", "node-2"], ids=["from the same node", "from another node"])
 def test_a_service_is_reached_by_name(namespace: Kubectl, client: str) -> None:
     _pair(namespace, "node-1", client)
@@ -60,7 +65,7 @@ def test_a_headless_service_names_each_pod(namespace: Kubectl) -> None:
     namespace.wait("condition=Ready", "pod/client")
     for number in (0, 1):
         address = namespace.get(f"pod/web-{number}")["status"]["podIP"]
-        assert namespace.execute("client", *RESOLVE, f"web-{number}.web").strip() == address
+        _resolves(namespace, "client", f"web-{number}.web", address)
 
 
 def test_a_pod_reaches_itself_through_its_own_service(namespace: Kubectl) -> None:

@@ -61,12 +61,13 @@ def faults(resource: Resource, wanted: Manifest, before: Manifest | None) -> Ite
 
 def _pod_faults(resource: Resource, wanted: Manifest, before: Manifest | None) -> Iterator[Cause]:
     """Judge the pods that an object is, or makes, unless it did so before."""
-    steps = ("spec",) if resource.kind.plural == "pods" else ("spec", "template", "spec")
+    is_pod = resource.kind.plural == "pods"
+    steps = ("spec",) if is_pod else ("spec", "template", "spec")
     if resource.kind.plural not in DESCRIBING_PODS:
         return
     spec, old = ({} if found is None else _inside(found, steps) for found in (wanted, before))
     if before is None or spec != old:
-        yield from podspec.faults(spec, ".".join(steps))
+        yield from podspec.faults(podspec.completed(spec) if is_pod else spec, ".".join(steps))
 
 
 def _inside(manifest: Manifest, steps: tuple[str, ...]) -> Manifest:

@@ -37,6 +37,20 @@ VOLUME_TYPES = (
 NAMING = {"configMap": "name", "secret": "secretName"}
 
 
+CONTAINERS = ("containers", "initContainers")
+
+
+def completed(spec: Manifest) -> Manifest:
+    """Give what a pod is taken for: a container asks for what it is limited to, where it does not say."""
+    return {**spec, **{place: [_asking(found) for found in spec[place]] for place in CONTAINERS if spec.get(place)}}
+
+
+def _asking(container: Manifest) -> Manifest:
+    resources = container.get("resources") or {}
+    requests = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    return {**container, "resources": {**resources, "requests": requests}}
+
+
 def faults(spec: Manifest, path: str) -> Iterator[Cause]:
     sound: set[str] = set()
     for number, volume in enumerate(spec.get("volumes") or []):
@@ -46,7 +60,7 @@ def faults(spec: Manifest, path: str) -> Iterator[Cause]:
     if not spec.get("containers"):
         yield Cause(Why.REQUIRED, f"{path}.containers")
     names: set[str] = set()
-    for place in ("containers", "initContainers"):
+    for place in CONTAINERS:
         for number, container in enumerate(spec.get(place) or []):
             inside = f"{path}.{place}[{number}]"
             yield from _container_faults(container, inside, sound)
