@@ -13,7 +13,7 @@ from paddle_operator.engines.juicefs.identity import Identity
 from paddle_operator.engines.juicefs.listing import BATCH, Listing
 from paddle_operator.engines.juicefs.search import search_of
 
-PAUSE = 1.0
+PAUSE = 2.0
 
 
 @contextlib.asynccontextmanager
