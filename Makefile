@@ -9,9 +9,10 @@ MANIFESTS := deploy/v1/crd.yaml deploy/v1beta1/crd.yaml deploy/v1/operator.yaml 
 # On every core, a file in one process. Tests wait a third of their time: one more than there are processors keeps
 # these busy.
 PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --dist loadfile
-# Those that share a cluster go one after the other, and wait most of their time: so there are two clusters.
+# Those that share a cluster go one after the other, and wait most of their time: so there are two clusters, and a file
+# stays on one.
 # Who chooses a test gets one, and the names of the tests on the way.
-ON_CLUSTERS := $(if $(ARGS),,--numprocesses 2 --dist loadgroup)
+ON_CLUSTERS := $(if $(ARGS),,--numprocesses 2 --dist loadfile)
 # Said of whole runs only: who chooses a test does not ask for it.
 SLOWEST := $(if $(ARGS),,--durations=25)
 

@@ -32,14 +32,10 @@ MANY = 60
 Begin = Callable[..., ManagerProgram]
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A module stays on one cluster; so do all that want PaddlePaddle, whose image takes long to bring to one."""
-    ours = [item for item in items if Path(__file__).parent in item.path.parents]
-    heavy = {item.path for item in ours if "paddlebox" in getattr(item, "fixturenames", ())}
-    for item in ours:
-        item.add_marker(pytest.mark.cluster)
-        item.add_marker(pytest.mark.xdist_group("paddlebox" if item.path in heavy else item.path.stem))
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.cluster)
 
 
 @pytest.fixture(scope="session")
