@@ -98,7 +98,8 @@ class Stage:
         self.volume.empty()
 
     def cold(self) -> None:
-        """Wait until nothing more turns up in the cache, and empty it."""
+        """Wait until nothing more turns up in the cache and the server has read all of it, and empty it."""
+        self.server.until_studied()
         known = -1
         while known != (known := len(self.volume.blocks())):
             time.sleep(1)

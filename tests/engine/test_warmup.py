@@ -95,6 +95,7 @@ def test_what_is_reported_missing_is_what_was_harmed(request: pytest.FixtureRequ
     is_warm = chance.random() < 0.7
     if is_warm:
         assert server.done("first", type="warmup")["state"] == "Succeeded"
+        server.until_studied()
     blocks = {path.name: path for path in volume.blocks()}
     stored = {name: object_of(volume, content) for name, content in files.items()}
     lost, damaged = [], []
@@ -121,8 +122,9 @@ def test_an_object_with_other_bytes_of_the_same_length_fails_the_warmup_after_a_
 ) -> None:
     files = filled(volume)
     assert server.done("first", type="warmup")["state"] == "Succeeded"
-    server.stop()
+    server.kill()
     server.start()
+    server.until_studied()
     assert server.done("clear", type="clear")["state"] == "Succeeded"
     path, chance = object_of(volume, files["train/007"]), random.Random(1)  # noqa: S311 a test's dice
     harmed(path, "corrupted", chance)

@@ -49,6 +49,9 @@ class Pretender:
             raise OperationError("no room", Result(files=3, missing_files=2))
         return Result(files=3), ""
 
+    async def tend(self) -> None:
+        """Have nothing to do."""
+
     def observe(self) -> Report:
         return Report("juicefs", "0.14.2", mounted=True, data=Data(300, 3), cache=Cache(used=7, capacity=10, free=3))
 

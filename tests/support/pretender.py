@@ -15,6 +15,8 @@ class Pretender:
     begun: list[Order] = field(default_factory=list)
     refuses: str = ""
     report: Report = field(default_factory=lambda: Report(engine="pretended", mounted=True))
+    tending: int = 0
+    is_clumsy: bool = False
     _end: asyncio.Future[Result] | None = None
 
     def check(self, order: Order) -> None:
@@ -27,6 +29,16 @@ class Pretender:
         self._end = asyncio.get_running_loop().create_future()
         told(Progress(files=len(self.begun)))
         return await self._end, "as told"
+
+    async def tend(self) -> None:
+        """Have something to do without end, that can be broken off."""
+        self.tending += 1
+        if self.is_clumsy:
+            raise RuntimeError("clumsy")
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self.tending -= 1
 
     def observe(self) -> Report:
         return self.report

@@ -22,6 +22,15 @@ from paddle_operator.runtime import report
 report.LOOKING, report.PATIENCE, report.HEARTBEAT = 0.5, 4.0, 4.0
 main()
 """
+# SQLite looks for its files by names that only those inside have.
+UNREAD = """
+import contextlib, pathlib, sqlite3, sys
+count = 0
+for file in pathlib.Path(sys.argv[1]).glob("*.ledger"):
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        count += connection.execute("SELECT count(*) FROM blocks WHERE crc IS NULL").fetchone()[0]
+print(count)
+"""
 
 
 class Answer(NamedTuple):
@@ -104,6 +113,14 @@ class RuntimeProgram:
 
     def operation(self, name: str) -> Manifest:
         return self.ask("GET", self.path(name)).body
+
+    def until_studied(self) -> None:
+        """Wait until it has read all blocks that it has seen, which it does while it has nothing else to do."""
+        wait_until(lambda: self.unread() == 0, PATIENCE * 2, "blocks are not read")
+
+    def unread(self) -> int:
+        """Count the blocks that it has seen and never read."""
+        return int(self.box.run(sys.executable, "-c", UNREAD, str(self.spool / "ledger")))
 
     def ended(self, name: str) -> Manifest:
         """Wait for an operation's end."""

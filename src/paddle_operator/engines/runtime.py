@@ -33,5 +33,8 @@ class Runtime(Protocol):
         When this is cancelled, all that it started is ended before it returns.
         """
 
+    async def tend(self) -> None:
+        """Do what is of use and nobody waits for; it is cancelled when something is ordered."""
+
     def observe(self) -> Report:
         """Tell how the partition stands; it may take long when the mount does not answer."""

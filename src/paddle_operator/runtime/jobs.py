@@ -116,9 +116,24 @@ class Jobs:
             entry = next((one for one in self._entries.values() if not one.operation.state.is_final), None)
             if entry is None or entry.operation.needs_credentials:
                 self._more.clear()
-                await self._more.wait()
+                await self._rest()
             else:
                 await self._carry_out(entry)
+
+    async def _rest(self) -> None:
+        """Wait for orders, and let the engine use the time."""
+        tending = asyncio.create_task(self._tend())
+        try:
+            await self._more.wait()
+        finally:
+            tending.cancel()
+            await asyncio.gather(tending, return_exceptions=True)
+
+    async def _tend(self) -> None:
+        try:
+            await self._engine.tend()
+        except Exception:
+            log.exception("what is done between orders broke")
 
     async def _carry_out(self, entry: Entry) -> None:
         entry = self._save(replace(entry, starts=entry.starts + 1))

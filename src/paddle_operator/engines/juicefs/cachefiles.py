@@ -76,7 +76,7 @@ def copies(roots: tuple[str, ...], block: Block) -> list[Copy]:
                 status = os.lstat(path)
             except (FileNotFoundError, NotADirectoryError):
                 continue
-            if is_whole(block.size, status.st_size):
+            if stat.S_ISREG(status.st_mode) and is_whole(block.size, status.st_size):
                 found.append(Copy(path, status.st_ctime_ns))
         if found:
             return found

@@ -18,13 +18,15 @@ SUFFIX = ".ledger"
 TABLE = """CREATE TABLE IF NOT EXISTS blocks
     (key INTEGER PRIMARY KEY, size INTEGER, changed INTEGER, crc INTEGER, seal INTEGER)"""
 SELECT = "SELECT key, size, changed, crc, seal FROM blocks WHERE key IN (SELECT value FROM json_each(?))"
+UNREAD = "SELECT key, size, changed, crc, seal FROM blocks WHERE crc IS NULL AND key > ? ORDER BY key LIMIT ?"
+INDEX = "CREATE INDEX IF NOT EXISTS unread ON blocks (key) WHERE crc IS NULL"
 FORGET = "DELETE FROM blocks WHERE key <= (SELECT key FROM blocks ORDER BY key DESC LIMIT 1 OFFSET ?)"
 # About 40 bytes each; beyond that, what was written to the data set first is forgotten first.
 MOST = 20_000_000
 # What is stored under an id has at most 1,024 blocks: 64 MiB in parts of 64 KiB.
 NUMBERS = 10
 LARGEST_KEY = (1 << 63) - 1
-ROW = struct.Struct("<QQQI")
+ROW = struct.Struct("<QQQq")
 WAITING = 5.0
 # What is asked is always right, so an error in it is one of the file, and so is text that is none.
 BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
@@ -32,10 +34,14 @@ UNUSABLE = (OSError, sqlite3.Error, OverflowError, ValueError)
 
 
 class Seen(NamedTuple):
-    """A block's file as it was read: the time of its last change, and the checksum of the block's bytes."""
+    """A block's file as it was seen: the time of its last change, and the checksum of the block's bytes once read."""
 
     changed: int
-    crc: int
+    crc: int | None = None
+
+
+# What a row that is damaged itself says.
+NEVER = Seen(-1)
 
 
 class VersionError(sqlite3.DatabaseError):
@@ -74,14 +80,32 @@ class Book:
             if key in keys and keys[key].size == size and seal == sealed(key, size, changed, crc)
         }
 
-    def remember(self, read: Mapping[Block, Seen]) -> None:
-        """Write down all of it, or nothing."""
-        if self._connection is None or not read:
+    def unread(self, after: int, most: int) -> dict[int, tuple[Block, Seen]]:
+        """Give, by their keys, some of those that were seen and never read, behind a key."""
+        if self._connection is None:
+            return {}
+        try:
+            rows = self._connection.execute(UNREAD, (after, most)).fetchall()
+        except UNUSABLE as error:
+            self._give_up(error)
+            return {}
+        return {
+            key: (block_of(key, size), Seen(changed))
+            if seal == sealed(key, size, changed, crc)
+            else (block_of(key, 0), NEVER)
+            for key, size, changed, crc, seal in rows
+        }
+
+    def remember(self, news: Mapping[Block, Seen], gone: Iterable[Block] = ()) -> None:
+        """Write down and forget all of it, or nothing."""
+        forgotten = [(key_of(block),) for block in gone]
+        if self._connection is None or not (news or forgotten):
             return
-        rows = [(key_of(block), block.size, seen.changed, seen.crc) for block, seen in read.items()]
+        rows = [(key_of(block), block.size, seen.changed, seen.crc) for block, seen in news.items()]
         try:
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.executemany("DELETE FROM blocks WHERE key = ?", forgotten)
                 self._connection.executemany(
                     "INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?, ?)", ((*row, sealed(*row)) for row in rows)
                 )
@@ -157,6 +181,7 @@ def prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(TABLE)
+    connection.execute(INDEX)
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
@@ -182,12 +207,21 @@ def forget(directory: Path, but: str = "") -> None:
             remove(file)
 
 
+def volumes(directory: Path) -> list[str]:
+    """Name the volumes of which something is remembered."""
+    return sorted(file.name.removesuffix(SUFFIX) for file in directory.glob(f"*{SUFFIX}"))
+
+
 def key_of(block: Block) -> int:
     return (block.id << NUMBERS | block.number) & LARGEST_KEY
 
 
-def sealed(key: int, size: int, changed: int, crc: int) -> int | None:
+def block_of(key: int, size: int) -> Block:
+    return Block(key >> NUMBERS, key & ((1 << NUMBERS) - 1), size)
+
+
+def sealed(key: int, size: int, changed: int, crc: int | None) -> int | None:
     """Give what shows that a row was not damaged itself; nothing for what is no row."""
     with contextlib.suppress(struct.error):
-        return zlib.crc32(ROW.pack(key, size, changed, crc))
+        return zlib.crc32(ROW.pack(key, size, changed, -1 if crc is None else crc))
     return None

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from paddle_operator.engines.juicefs import cachefiles, counters, flags, identity, places, removal, selection, syncing
 from paddle_operator.engines.juicefs.fetching import Place
+from paddle_operator.engines.juicefs.study import study
 from paddle_operator.engines.juicefs.warmup import warm_up
 from paddle_operator.engines.operations import ClearOrder, Order, Result, RmrOrder, SyncOrder, WarmupOrder
 from paddle_operator.engines.reports import Cache, Report
@@ -70,6 +71,9 @@ class JuiceFS:
                 return await removal.rmr(order, self.place.mount, told)
             case ClearOrder():
                 return await removal.clear(order, self.place, told), ""
+
+    async def tend(self) -> None:
+        await study(self.place.ledgers, self.place.caches)
 
     def _is_mounted(self) -> bool:
         return counters.is_mounted(self.place.mount, MOUNTS.read_text(errors="surrogateescape"))

@@ -56,6 +56,11 @@ class Verdict:
     damaged: set[Block]
     useless: list[Copy]
 
+    def reject(self, block: Block, copy: Copy, *, is_damaged: bool) -> None:
+        self.present.discard(block)
+        self.damaged.update({block} if is_damaged else ())
+        self.useless.append(copy)
+
 
 @dataclass
 class Search:
@@ -73,18 +78,6 @@ class Search:
             expectation.append(missing, self._absent(records, findings, examine))
         findings.trouble = book.trouble
         return findings
-
-    def learn(self, records: Iterable[Expected], is_over: Callable[[], bool]) -> list[Expected]:
-        """Read what is there and new, until it is over, and give the files of which something is not there yet."""
-        left = []
-        with self._examined() as (examine, book):
-            for sought in self._batches(records):
-                if is_over() or not book.is_open:
-                    return []
-                verdict = examine([block for _, blocks in sought for block in blocks])
-                known = verdict.present | verdict.damaged
-                left += [record for record, blocks in sought if not known.issuperset(blocks)]
-        return left
 
     def discard(self, records: Iterable[Expected]) -> None:
         """Remove what is cut or damaged: the client takes it for cached, and does not fetch it again."""
@@ -150,30 +143,28 @@ def search_of(caches: tuple[Path, ...], ledgers: Path, volume: Identity) -> Sear
 
 
 def examined(roots: tuple[str, ...], blocks: list[Block], book: Book, readers: ThreadPoolExecutor) -> Verdict:
-    """Look at blocks; a file that did not change since it was read is not read again."""
+    """Look at blocks. What is new is noted, to be read later; what was read once and changed since is read again."""
     found = {block: copies for block in blocks if (copies := cachefiles.copies(roots, block))}
     if not book.is_open:
         return Verdict(set(found), set(), [])
     known = book.known(found)
-    unread = [
-        (block, copy)
-        for block, copies in found.items()
-        for copy in copies
-        if (seen := known.get(block)) is None or seen.changed != copy.changed
+    verdict = Verdict(set(found), set(), [])
+    news = {block: Seen(copies[0].changed) for block, copies in found.items() if block not in known}
+    seen = {**known, **news}
+    changed = [
+        (block, copy) for block, copies in found.items() for copy in copies if copy.changed != seen[block].changed
     ]
-    present, damaged, useless = set(found), set[Block](), list[Copy]()
-    news: dict[Block, Seen] = {}
-    for block, copy, crc in read(unread, readers):
-        first = known.get(block) or news.get(block)
-        if crc is not None and (first is None or first.crc == crc):
+    # Of what changed before anybody read it nothing is known: it is fetched anew.
+    unknown = {block for block, _ in changed if seen[block].crc is None}
+    cachefiles.discard(copy for block, copy in changed if block in unknown)
+    verdict.present.difference_update(unknown)
+    for block, copy, crc in read([(block, copy) for block, copy in changed if block not in unknown], readers):
+        if crc == seen[block].crc:
             news[block] = Seen(copy.changed, crc)
-            continue
-        present.discard(block)
-        useless.append(copy)
-        if crc is not None:
-            damaged.add(block)
-    book.remember(news)
-    return Verdict(present, damaged, useless)
+        else:
+            verdict.reject(block, copy, is_damaged=crc is not None)
+    book.remember({block: new for block, new in news.items() if block not in unknown}, gone=unknown)
+    return verdict
 
 
 def read(unread: list[tuple[Block, Copy]], readers: ThreadPoolExecutor) -> Iterator[tuple[Block, Copy, int | None]]:

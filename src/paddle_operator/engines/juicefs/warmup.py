@@ -8,7 +8,6 @@ from pathlib import Path
 
 from paddle_operator.engines.juicefs import expectation, identity, places, selection
 from paddle_operator.engines.juicefs.fetching import Place, fetch, fetch_named, growth, is_listable, written_out
-from paddle_operator.engines.juicefs.following import followed
 from paddle_operator.engines.juicefs.identity import Identity
 from paddle_operator.engines.juicefs.listing import BATCH, Listing
 from paddle_operator.engines.juicefs.search import Findings, Search, search_of
@@ -30,12 +29,11 @@ async def warm_up(place: Place, order: WarmupOrder, told: Told) -> tuple[Result,
     listing = Listing(place.mount, place.expected)
     writer = asyncio.create_task(listing.write(selection.selected(place.mount, order), place.metadata, volume))
     try:
-        async with followed(place, listing, volume):
-            if selection.is_whole(order) and all(is_listable(bytes(top)) for top in selection.tops(order)):
-                await fetch_whole(place, order, listing, told)
-            else:
-                await fetch_listed(place, order, listing, writer, told)
-            await writer
+        if selection.is_whole(order) and all(is_listable(bytes(top)) for top in selection.tops(order)):
+            await fetch_whole(place, order, listing, told)
+        else:
+            await fetch_listed(place, order, listing, writer, told)
+        await writer
         told(Progress(listing.files, listing.files, listing.bytes, listing.bytes))
         await written_out(place.mount)
         return judged(await proved(place, order, Identity((await volume).uuid, listing.block_size)))

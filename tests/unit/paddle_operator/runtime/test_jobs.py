@@ -236,3 +236,27 @@ async def test_every_change_is_told(tmp_path: Path) -> None:
         before = server.changes
         server.engine.succeed()
         await eventually(lambda: server.changes > before)
+
+
+async def test_between_orders_the_engine_does_what_can_wait(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        for name in ("one", "two"):
+            await eventually(lambda: server.engine.tending == 1)
+            server.engine.begun.clear()
+            server.jobs.give(name, ClearOrder())
+            await eventually(lambda: server.engine.begun)
+            assert server.engine.tending == 0
+            server.engine.succeed()
+    assert server.engine.tending == 0
+
+
+async def test_what_can_wait_and_breaks_holds_up_no_order(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        server.engine.is_clumsy = True
+        server.jobs.give("one", ClearOrder())
+        await eventually(lambda: server.state("one") is OperationState.RUNNING)
+        server.engine.succeed()
+        await eventually(lambda: server.state("one") is OperationState.SUCCEEDED)
+        await eventually(lambda: server.engine.tending == 1)
+        server.jobs.give("two", ClearOrder())
+        await eventually(lambda: server.state("two") is OperationState.RUNNING)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paddle_operator.engines.juicefs import cachefiles, expectation, ledger, search
+from paddle_operator.engines.juicefs import cachefiles, expectation, ledger, search, study
 from paddle_operator.engines.juicefs.blocks import Block, Slice
 from paddle_operator.engines.juicefs.expectation import Expected
 from paddle_operator.engines.juicefs.ledger import Ledger
@@ -23,7 +23,7 @@ def records(*names: str) -> list[Expected]:
 
 def made(place: Path, *directories: str) -> Search:
     """Have a cache in directories, the first of which holds the blocks of three files."""
-    trees = tuple(place / name / "raw" for name in directories or ("cache",))
+    trees = tuple(place / name / VOLUME / "raw" for name in directories or ("cache",))
     for tree in trees:
         (tree / "chunks/0/0").mkdir(parents=True)
     for number in (1, 2, 3):
@@ -37,6 +37,13 @@ def file(tree: Path, number: int) -> Path:
 
 def looked(of: Search, asked: list[Expected] | None = None) -> Findings:
     return of.look(asked or records("a", "b", "c"), of.ledger.directory.with_name("missing"))
+
+
+def studied(of: Search, asked: list[Expected] | None = None) -> Findings:
+    """Look, and read what was new."""
+    findings = looked(of, asked)
+    study.learn(of.ledger.directory, tuple(tree.parents[1] for tree in of.trees), lambda: False)
+    return findings
 
 
 def test_what_is_not_cached_is_counted_named_and_written_down(tmp_path: Path) -> None:
@@ -61,7 +68,7 @@ def test_the_block_size_is_learned_from_the_cache(tmp_path: Path) -> None:
 
 def test_a_block_that_has_other_bytes_than_at_first_is_damaged_and_stays_so(tmp_path: Path) -> None:
     of = made(tmp_path)
-    assert looked(of).present == 3
+    assert studied(of).present == 3
     file(of.trees[0], 2).write_bytes(b"12354")
     for _ in range(2):
         findings = looked(of)
@@ -73,15 +80,40 @@ def test_a_block_that_has_other_bytes_than_at_first_is_damaged_and_stays_so(tmp_
     assert looked(of).present == 3
 
 
-def test_what_was_read_while_it_was_fetched_counts_as_first_read(tmp_path: Path) -> None:
+def test_what_changed_before_it_was_read_is_removed_to_be_fetched_anew(tmp_path: Path) -> None:
     of = made(tmp_path)
-    file(of.trees[0], 2).unlink()
-    asked = records("a", "b", "c")
-    assert of.learn(asked, lambda: False) == [asked[1]]
+    assert looked(of).present == 3
+    file(of.trees[0], 2).write_bytes(b"other")
+    for _ in range(2):
+        findings = looked(of)
+        assert (findings.present, findings.missing, findings.damaged) == (2, ["b"], [])
+    assert not file(of.trees[0], 2).exists()
+    file(of.trees[0], 2).write_bytes(DATA)
+    assert looked(of).present == 3
+
+
+def test_what_changed_before_it_was_read_is_never_taken_for_what_was_first_read(tmp_path: Path) -> None:
+    of = made(tmp_path)
+    assert looked(of).present == 3
+    file(of.trees[0], 1).unlink()
+    file(of.trees[0], 2).write_bytes(b"other")
+    study.learn(of.ledger.directory, (tmp_path / "cache",), lambda: False)
+    assert sorted(path.name for path in (of.trees[0] / "chunks/0/0").iterdir()) == ["3_0_5"]
+    with of.ledger.opened() as book:
+        assert list(book.known([Block(number, 0, 5) for number in (1, 2, 3)])) == [Block(3, 0, 5)]
+
+
+def test_what_is_interrupted_is_gone_on_with(tmp_path: Path) -> None:
+    of = made(tmp_path)
+    assert looked(of).present == 3
+    turns = iter([False, False, True, True])
+    study.learn(of.ledger.directory, (tmp_path / "cache",), lambda: next(turns))
+    with of.ledger.opened() as book:
+        assert len(book.unread(-1, 9)) == 2
+    study.learn(of.ledger.directory, (tmp_path / "cache",), lambda: False)
     for number in (1, 2, 3):
         file(of.trees[0], number).write_bytes(b"other")
-    assert looked(of).damaged == ["a", "c"]
-    assert of.learn(asked, lambda: True) == []
+    assert looked(of).damaged == ["a", "b", "c"]
 
 
 def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +126,7 @@ def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(cachefiles, "checksum", noted)
     for _ in range(3):
-        assert looked(of).present == 3
+        assert studied(of).present == 3
     file(of.trees[0], 3).touch()
     assert looked(of).present == 3
     assert sorted(read) == ["1_0_5", "2_0_5", "3_0_5", "3_0_5"]
@@ -107,7 +139,7 @@ def test_what_changes_right_after_it_was_read_is_noticed(tmp_path: Path) -> None
         path = of.trees[0] / f"chunks/0/0/{number + 10}_0_5"
         path.write_bytes(DATA)
         asked = [Expected(b"x", [Slice(number + 10, 5, 0, 5)])]
-        assert looked(of, asked).present == 1
+        assert studied(of, asked).present == 1
         path.write_bytes(b"other")
         assert looked(of, asked).damaged == ["x"]
 
@@ -115,7 +147,7 @@ def test_what_changes_right_after_it_was_read_is_noticed(tmp_path: Path) -> None
 def test_every_copy_of_a_block_must_be_as_it_was(tmp_path: Path) -> None:
     """Which one is read depends on how many directories there are."""
     of = made(tmp_path, "one", "two")
-    assert looked(of).present == 3
+    assert studied(of).present == 3
     file(of.trees[1], 1).write_bytes(DATA)
     file(of.trees[1], 2).write_bytes(b"other")
     assert looked(of).damaged == ["b"]
@@ -126,7 +158,7 @@ def test_every_copy_of_a_block_must_be_as_it_was(tmp_path: Path) -> None:
 
 def test_the_checksums_that_a_later_juicefs_adds_are_no_part_of_a_block(tmp_path: Path) -> None:
     of = made(tmp_path)
-    assert looked(of).present == 3
+    assert studied(of).present == 3
     for number in (1, 2):
         file(of.trees[0], number).write_bytes((DATA if number == 1 else b"other") + b"sum" + bytes([number]))
     assert looked(of).damaged == ["b"]
@@ -135,7 +167,7 @@ def test_the_checksums_that_a_later_juicefs_adds_are_no_part_of_a_block(tmp_path
 def test_a_block_that_cannot_be_read_is_missing(tmp_path: Path) -> None:
     of = made(tmp_path)
     file(of.trees[0], 2).unlink()
-    file(of.trees[0], 2).symlink_to("/5/6")
+    file(of.trees[0], 2).symlink_to("/5/67")
     os.truncate(file(of.trees[0], 1), 5)
     findings = looked(of)
     assert (findings.missing, findings.damaged) == (["b"], [])
@@ -148,7 +180,7 @@ def test_files_with_many_blocks_are_looked_at_like_others(tmp_path: Path, monkey
     asked = [Expected(b"long", [Slice(8, 20, 0, 20)]), *records("a", "b", "c")]
     for number in range(4):
         (of.trees[0] / f"chunks/0/0/8_{number}_5").write_bytes(DATA)
-    assert looked(of, asked).present == 7
+    assert studied(of, asked).present == 7
     (of.trees[0] / "chunks/0/0/8_3_5").write_bytes(b"other")
     assert looked(of, asked).damaged == ["long"]
 
@@ -165,8 +197,8 @@ def test_a_ledger_that_is_lost_or_harmed_is_begun_anew(tmp_path: Path, harm: Cal
     of = made(tmp_path)
     assert looked(of).present == 3
     harm(of.ledger.directory)
-    looked(of)
-    findings = looked(of)
+    studied(of)
+    findings = studied(of)
     assert (findings.present, findings.trouble) == (3, "")
     file(of.trees[0], 2).write_bytes(b"other")
     assert looked(of).damaged == ["b"]
@@ -178,7 +210,6 @@ def test_without_a_ledger_blocks_count_by_their_size_and_it_is_said(tmp_path: Pa
     findings = looked(of)
     assert findings.present == 3
     assert findings.trouble
-    assert of.learn(records("a"), lambda: False) == []
 
 
 def test_a_block_of_another_size_is_another_block(tmp_path: Path) -> None:
