@@ -26,13 +26,14 @@ PREFACE = f"""\
 `{COMMAND} --keep` writes this file; with the name of an operation, its row alone is measured anew.
 
 {{files:,}} files of {{size:,}} bytes; metadata in Redis. `warmup-s3`: objects behind an S3 endpoint on this machine,
-JuiceFS' gateway. `warmup-share`: from there, what is the share of the first of two partitions, beside `juicefs warmup
+JuiceFS' gateway. `warmup-again`: the same, when the server has read all blocks before, and compares them. `warmup-share`:
+from there, what is the share of the first of two partitions, beside `juicefs warmup
 --file` with lists of the same files, as long as it takes them. The others: objects in a directory in memory, the
 quickest store there is, so that what is measured is the processors' work alone. The runtime server and the bare command
 took turns; the order changed every round. Medians, and the median of the rounds' ratios.
 """
 SOURCE, METADATA, LISTED = AREA / "source", AREA / "metaurl", AREA / "listed"
-OPERATIONS = ("sync", "warmup", "warmup-s3", "warmup-share")
+OPERATIONS = ("sync", "warmup", "warmup-s3", "warmup-again", "warmup-share")
 PARTITIONS = 2
 # Of a list of more than 128 KiB, the bare command brings nothing into the cache, and says that it did.
 MOST_LISTED = 5000
@@ -97,6 +98,13 @@ class Stage:
     def emptied(self) -> None:
         self.volume.empty()
 
+    def fresh(self) -> None:
+        """Have a cold cache, and a server that remembers nothing of its blocks."""
+        self.cold()
+        name = f"forget-{secrets.token_hex(3)}"
+        if (done := self.server.done(name, type="clear", forget=True))["state"] != "Succeeded":
+            raise SystemExit(f"it does not forget: {done}")
+
     def cold(self) -> None:
         """Wait until nothing more turns up in the cache and the server has read all of it, and empty it."""
         self.server.until_studied()
@@ -158,17 +166,20 @@ def measured(operations: Sequence[str], rounds: int, files: int, size: int) -> d
             else:
                 stage.fill()
             if "warmup" in operations:
-                taken["warmup"] = in_turns(rounds, stage.cold, warmups(stage, "warmup"))
-    if "warmup-s3" in operations or "warmup-share" in operations:
+                taken["warmup"] = in_turns(rounds, stage.fresh, warmups(stage, "warmup"))
+    if {"warmup-s3", "warmup-again", "warmup-share"} & {*operations}:
         with boxed() as (box, redis):
             stage = Stage(box, redis, files, size, Bucket(box, "bench", "of-nobody", redis.address(1)).store)
             stage.fill()
             if "warmup-s3" in operations:
-                taken["warmup-s3"] = in_turns(rounds, stage.cold, warmups(stage, "warmup-s3"))
+                taken["warmup-s3"] = in_turns(rounds, stage.fresh, warmups(stage, "warmup-s3"))
+            if "warmup-again" in operations:
+                stage.our_warmup("first")
+                taken["warmup-again"] = in_turns(rounds, stage.cold, warmups(stage, "warmup-again"))
             if "warmup-share" in operations:
                 stage.list_share()
                 shares = {"juicefs warmup-share": stage.bare_share, "warmup-share": stage.our_share}
-                taken["warmup-share"] = in_turns(rounds, stage.cold, shares)
+                taken["warmup-share"] = in_turns(rounds, stage.fresh, shares)
     return taken
 
 
