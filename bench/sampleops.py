@@ -26,11 +26,11 @@ PREFACE = f"""\
 `{COMMAND} --keep` writes this file; with the name of an operation, its row alone is measured anew.
 
 {{files:,}} files of {{size:,}} bytes; metadata in Redis. `warmup-s3`: objects behind an S3 endpoint on this machine,
-JuiceFS' gateway. `warmup-again`: the same, when the server has read all blocks before, and compares them. `warmup-share`:
-from there, what is the share of the first of two partitions, beside `juicefs warmup
---file` with lists of the same files, as long as it takes them. The others: objects in a directory in memory, the
-quickest store there is, so that what is measured is the processors' work alone. The runtime server and the bare command
-took turns; the order changed every round. Medians, and the median of the rounds' ratios.
+JuiceFS' gateway. `warmup-again`: the same, when the server has read all blocks before, and compares them.
+`warmup-share`: from there, what is the share of the first of two partitions, beside `juicefs warmup --file` with lists
+of the same files, as long as it takes them. The others: objects in a directory in memory, the quickest store there is,
+so that what is measured is the processors' work alone. The runtime server and the bare command took turns; the order
+changed every round. Medians, and the median of the rounds' ratios.
 """
 SOURCE, METADATA, LISTED = AREA / "source", AREA / "metaurl", AREA / "listed"
 OPERATIONS = ("sync", "warmup", "warmup-s3", "warmup-again", "warmup-share")
