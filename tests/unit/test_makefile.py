@@ -37,6 +37,7 @@ def test_both_parts_run_and_one_may_choose_nothing(tmp_path: Path, others: int, 
     )
 
 
-def test_whole_runs_say_which_tests_are_slow(tmp_path: Path) -> None:
+def test_whole_runs_have_two_clusters_and_say_which_tests_are_slow(tmp_path: Path) -> None:
     _, calls = make_test(tmp_path)
-    assert calls == ["-m not cluster --everywhere --durations=25", "-m cluster --durations=25"]
+    on_clusters = "-m cluster --numprocesses 2 --dist loadfile --durations=25"
+    assert calls == ["-m not cluster --everywhere --durations=25", on_clusters]

@@ -122,18 +122,14 @@ class Jobs:
 
     async def _rest(self) -> None:
         """Wait for orders, and let the engine use the time."""
-        tending = asyncio.create_task(self._tend())
+        tending = asyncio.create_task(self._engine.tend())
         try:
             await self._more.wait()
         finally:
             tending.cancel()
-            await asyncio.gather(tending, return_exceptions=True)
-
-    async def _tend(self) -> None:
-        try:
-            await self._engine.tend()
-        except Exception:
-            log.exception("what is done between orders broke")
+            (outcome,) = await asyncio.gather(tending, return_exceptions=True)
+            if isinstance(outcome, Exception):
+                log.error("what is done between orders broke", exc_info=outcome)
 
     async def _carry_out(self, entry: Entry) -> None:
         entry = self._save(replace(entry, starts=entry.starts + 1))
