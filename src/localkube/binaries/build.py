@@ -148,7 +148,7 @@ def _shortly(binaries: Sequence[Binary]) -> str:
 
 def _expected(binaries: Iterable[Binary]) -> str:
     large = any(binary.package.startswith("k8s.io/") for binary in binaries)
-    return f"about {8 if large else 3} minutes on 2 cores"
+    return f"about {5 if large else 3} minutes on 2 cores"
 
 
 def linker_flags() -> str:

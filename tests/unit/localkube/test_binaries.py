@@ -164,7 +164,7 @@ def test_a_failed_build_tells_what_go_said_last_and_can_be_tried_again(machine: 
 def test_the_person_is_told_what_is_built_and_how_long_it_takes(machine: Machine) -> None:
     machine.ensure()
     said = machine.said.getvalue()
-    assert "etcd, coredns and pause from source: about 8 minutes on 2 cores, once per machine." in said
+    assert "etcd, coredns and pause from source: about 5 minutes on 2 cores, once per machine." in said
     assert "✓ downloading Go modules" in said
 
 
