@@ -93,13 +93,18 @@ async def test_a_node_that_comes_back_is_emptied_then(
     assert cluster.cache("node-1").cached == 0
 
 
+async def loses_its_node(api: Api, managing: Managing, cluster: CacheCluster) -> None:
+    """Have a set that was ready, and whose node and server are dead."""
+    await is_ready(api, managing)
+    cluster.kill_node("node-1")
+    await cluster.runtime(0).stop()
+
+
 async def test_a_set_ends_without_a_node_that_does_not_answer_and_tells_its_name(
     api: Api, managing: Managing, cluster: CacheCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(abandoned, "PATIENCE", dt.timedelta(hours=-1))
-    await is_ready(api, managing)
-    cluster.kill_node("node-1")
-    await cluster.runtime(0).stop()
+    await loses_its_node(api, managing, cluster)
     api.remove("samplesets", SET)
     async with managing(controllers()):
         await eventually(lambda: status(api).get("leftNodes") == ["node-1"])
@@ -116,9 +121,7 @@ async def test_a_set_ends_at_once_without_a_node_that_is_no_more(
     api: Api, managing: Managing, cluster: CacheCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(abandoned, "PATIENCE", dt.timedelta(hours=-1))
-    await is_ready(api, managing)
-    cluster.kill_node("node-1")
-    await cluster.runtime(0).stop()
+    await loses_its_node(api, managing, cluster)
     api.remove("nodes", Key("", "node-1"))
     api.remove("samplesets", SET)
     async with managing(controllers()):

@@ -148,7 +148,7 @@ class Book:
 
 @dataclass(frozen=True)
 class Ledger:
-    """A file for each volume, of which a server has one at a time."""
+    """A file for each volume."""
 
     directory: Path
     volume: str
@@ -156,7 +156,6 @@ class Ledger:
     @contextlib.contextmanager
     def opened(self) -> Iterator[Book]:
         """Have it open in one thread."""
-        forget(self.directory, but=self.volume)
         book = Book(self.directory / f"{self.volume}{SUFFIX}")
         try:
             yield book

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from paddle_operator.engines.juicefs import cachefiles, expectation
+from paddle_operator.engines.juicefs import cachefiles, expectation, ledger
 from paddle_operator.engines.juicefs.blocks import USUAL_BLOCK_SIZE, Block, Slice, blocks_of, first_blocks
 from paddle_operator.engines.juicefs.cachefiles import Copy
 from paddle_operator.engines.juicefs.expectation import Expected
@@ -137,7 +137,8 @@ class Search:
 
 
 def search_of(caches: tuple[Path, ...], ledgers: Path, volume: Identity) -> Search:
-    """Look where the volume's blocks are now: directories come with the first of them."""
+    """Look where the volume's blocks are now: directories come with the first of them. No other volume is of use."""
+    ledger.forget(ledgers, but=volume.uuid)
     trees = tuple(cachefiles.raw_trees(caches, volume.uuid))
     return Search(trees, volume.block_size, Ledger(ledgers, volume.uuid))
 

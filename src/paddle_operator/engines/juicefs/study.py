@@ -59,13 +59,9 @@ def note(book: Book, roots: tuple[str, ...], unread: list[tuple[Block, Seen]], i
         copies = cachefiles.copies(roots, block)
         crc = cachefiles.checksum(copies[0].path, block.size, buffer) if copies else None
         # What changed while it was read has another time now.
-        if crc is not None and [copies[0].changed, *changes(roots, block)][:2] == [seen.changed] * 2:
+        if crc is not None and seen.changed == copies[0].changed and copies == cachefiles.copies(roots, block):
             news[block] = Seen(seen.changed, crc)
         else:
             gone.append(block)
             cachefiles.discard(copies)
     book.remember(news, gone)
-
-
-def changes(roots: tuple[str, ...], block: Block) -> list[int]:
-    return [copy.changed for copy in cachefiles.copies(roots, block)]

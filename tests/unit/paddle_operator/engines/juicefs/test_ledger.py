@@ -30,9 +30,16 @@ def test_what_was_remembered_is_known_again(tmp_path: Path) -> None:
     assert known(kept(tmp_path / "ledger")) == SEEN
 
 
-def test_a_volume_that_was_formatted_anew_has_a_ledger_of_its_own_and_the_old_one_goes(tmp_path: Path) -> None:
-    kept(tmp_path)
+def test_each_volume_has_a_ledger_of_its_own(tmp_path: Path) -> None:
+    of = kept(tmp_path)
     assert known(Ledger(tmp_path, OTHER)) == {}
+    assert (known(of), ledger.volumes(tmp_path)) == (SEEN, [ONE, OTHER])
+
+
+def test_what_is_remembered_of_others_is_forgotten_when_that_is_wanted_or_all_of_it(tmp_path: Path) -> None:
+    for volume in (ONE, OTHER):
+        kept(tmp_path, volume)
+    ledger.forget(tmp_path, but=OTHER)
     assert [path.name for path in tmp_path.iterdir()] == [f"{OTHER}.ledger"]
     ledger.forget(tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -9,6 +9,7 @@ import pytest
 from paddle_operator.engines.juicefs import cachefiles, expectation, ledger, search, study
 from paddle_operator.engines.juicefs.blocks import Block, Slice
 from paddle_operator.engines.juicefs.expectation import Expected
+from paddle_operator.engines.juicefs.identity import Identity
 from paddle_operator.engines.juicefs.ledger import Ledger
 from paddle_operator.engines.juicefs.search import Findings, Search
 
@@ -202,6 +203,13 @@ def test_a_ledger_that_is_lost_or_harmed_is_begun_anew(tmp_path: Path, harm: Cal
     assert (findings.present, findings.trouble) == (3, "")
     file(of.trees[0], 2).write_bytes(b"other")
     assert looked(of).damaged == ["b"]
+
+
+def test_a_volume_that_was_formatted_anew_is_another_one_and_the_old_one_is_forgotten(tmp_path: Path) -> None:
+    of = made(tmp_path)
+    assert studied(of).present == 3
+    anew = search.search_of((tmp_path / "cache",), of.ledger.directory, Identity(VOLUME.replace("4", "5")))
+    assert (anew.trees, ledger.volumes(of.ledger.directory)) == ((), [])
 
 
 def test_without_a_ledger_blocks_count_by_their_size_and_it_is_said(tmp_path: Path) -> None:
