@@ -1,11 +1,10 @@
-"""The cluster's own kubectl, bound to one namespace."""
+"""The cluster's own kubectl, bound to one namespace; what is done most is done as it does, without starting it."""
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from localkube import commands
+from localkube import commands, objects
 from localkube.cluster import Cluster
 
 Manifest = dict[str, Any]
@@ -32,13 +31,17 @@ class Kubectl:
         return commands.run(self.argv(*words), stdin=stdin, timeout=timeout)
 
     def apply(self, *manifests: Manifest) -> None:
-        """Server-side apply, all in one call."""
-        listed = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
-        self.run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=json.dumps(listed))
+        """Apply on the server's side, one after the other."""
+        for manifest in manifests:
+            objects.of(self.kubeconfig).apply(self.namespace, manifest)
+
+    def delete(self, kind: str, name: str) -> None:
+        """Begin to delete it, and do not wait for the end."""
+        objects.of(self.kubeconfig).delete(self.namespace, kind, name)
 
     def get(self, *words: str) -> Manifest:
-        found: Manifest = json.loads(self.run("get", *words, "-o", "json"))
-        return found
+        """Give what `kubectl get -o json` gives: whoever waits asks again and again."""
+        return objects.of(self.kubeconfig).get(self.namespace, objects.Question.parse(*words))
 
     def items(self, *words: str) -> list[Manifest]:
         found: list[Manifest] = self.get(*words)["items"]

@@ -15,10 +15,12 @@ from localkube.cluster import Cluster
 from localkube.kubectl import Kubectl
 from localkube.paths import Home
 from localkube.progress import Progress
+from localkube.waiting import wait_until
 
 CLUSTER = pytest.StashKey[Cluster]()
 HAS_NAMESPACE = pytest.StashKey[bool]()
 RUNS_AT_ONCE = 8
+ACCOUNT_TIMEOUT = 60.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,7 +32,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=os.environ.get("LOCALKUBE_KEEP") == "1",
         help="leave the cluster up for the next run (also LOCALKUBE_KEEP=1)",
     )
+    parser.addini(
+        "localkube_together", "a line of test files, without .py, that go to one cluster of several", type="linelist"
+    )
     group.addoption("--localkube-artifacts", default="test-artifacts", help="where failed tests leave their state")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | None:
+    """Let files that need the same large images share a cluster, where files are dealt out to several."""
+    lines = [line.split() for line in config.getini("localkube_together")]
+    if config.getoption("dist") != "loadfile" or not lines:
+        return None
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 it is there when this is called
+
+    class Together(LoadFileScheduling):  # type: ignore[misc]  # it has no types
+        def _split_scope(self, nodeid: str) -> str:
+            file = str(super()._split_scope(nodeid))
+            return next((line[0] for line in lines if Path(file).stem in line), file)
+
+    return Together(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -103,10 +124,12 @@ def _own_name(home: Home) -> Iterator[str]:
 def namespace(kube: Cluster, request: pytest.FixtureRequest) -> Iterator[Kubectl]:
     """Give the test a namespace of its own, as a kubectl bound to it."""
     kubectl = Kubectl.of(kube, f"{_dashed(request.node.name)}-{secrets.token_hex(3)}")
-    kubectl.run("create", "namespace", kubectl.namespace)
+    kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": kubectl.namespace}})
     request.node.stash[HAS_NAMESPACE] = True
+    # Without it no pod is admitted.
+    wait_until(lambda: bool(kubectl.get("serviceaccount/default")), ACCOUNT_TIMEOUT, "the namespace gets no account")
     yield kubectl
-    kubectl.run("delete", "namespace", kubectl.namespace, "--wait=false")
+    kubectl.delete("namespace", kubectl.namespace)
 
 
 def _dashed(test: str) -> str:

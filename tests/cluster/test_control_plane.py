@@ -1,6 +1,7 @@
 """The control plane: who may do what, and that nothing is lost when parts of it die."""
 
 import http.client
+import json
 import ssl
 import stat
 
@@ -86,3 +87,33 @@ def test_nobody_comes_in_without_a_name(kube: Cluster) -> None:
     connection.request("GET", "/version")
     assert connection.getresponse().status == http.HTTPStatus.UNAUTHORIZED
     connection.close()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "nodes", "node/node-1", "no node-2", "crd", "pv", "pvc", "csinodes", "leases -A",
+        "sa/default", "configmaps,serviceaccounts,secrets", "cm kube-root-ca.crt", "events -A",
+        "configmaps --field-selector=metadata.name!=kube-root-ca.crt", "pods -A -l k8s-app=kube-dns",
+        "deployments.apps -A", "pdj", "samplesets", "sampleset.batch.paddlepaddle.org", "priorityclasses",
+    ],
+)  # fmt: skip
+def test_what_is_read_without_kubectl_is_what_it_reads(namespace: Kubectl, words: str) -> None:
+    wait_until(lambda: bool(namespace.items("serviceaccounts")), 60, "no account")
+
+    def are_equal() -> bool:
+        told = json.loads(namespace.run("get", *words.split(), "--output=json"))
+        told.pop("metadata" if told["kind"] == "List" else "nothing", None)
+        return bool(namespace.get(*words.split()) == told)
+
+    # Meanwhile nodes and leases may be renewed.
+    wait_until(are_equal, 20, "they differ")
+
+
+def test_what_is_not_there_is_missed_in_kubectls_words(namespace: Kubectl) -> None:
+    for words in ("pod/nobody", "unheard"):
+        with pytest.raises(errors.CommandFailedError) as told:
+            namespace.run("get", words)
+        with pytest.raises(errors.LocalkubeError) as read:
+            namespace.get(words)
+        assert str(read.value) in told.value.output

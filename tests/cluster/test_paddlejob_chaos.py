@@ -109,4 +109,5 @@ def test_a_killed_pod_comes_back_and_the_others_do_not_notice(jobs: Jobs) -> Non
     jobs.until("Running", "steady")
     after = {name: pod["metadata"]["uid"] for name, pod in jobs.pods("steady").items()}
     assert {name for name in before if before[name] != after[name]} == {"steady-worker-0"}
-    jobs.kubectl.execute("steady-worker-1", "python3", "/opt/testbox/resolve.py", "steady-worker-0.steady")
+    resolve = ("python3", "/opt/testbox/resolve.py", "steady-worker-0.steady")
+    jobs.eventually(lambda: jobs.kubectl.execute("steady-worker-1", *resolve) is not None, "the new one is not found")
