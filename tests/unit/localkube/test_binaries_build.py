@@ -44,7 +44,7 @@ def test_the_programs_are_told_the_version_of_the_module(monkeypatch: pytest.Mon
     monkeypatch.setattr(catalog, "kubernetes_version", lambda: (1, 40, 2))
     package = "k8s.io/component-base/version"
     assert build.linker_flags() == (
-        f"-s -w -X {package}.gitVersion=v1.40.2 -X {package}.gitMajor=1 -X {package}.gitMinor=40 "
+        f"-ldflags=-s -w -X {package}.gitVersion=v1.40.2 -X {package}.gitMajor=1 -X {package}.gitMinor=40 "
         f"-X {package}.gitTreeState=clean"
     )
 
