@@ -1,19 +1,23 @@
 """What a runtime server reads in a volume's metadata, beside what the client of JuiceFS tells."""
 
+import contextlib
+import functools
 import os
 import random
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
 
 import pytest
 
-from paddle_operator.engines.juicefs import expectation, metadata
-from paddle_operator.engines.juicefs.places import Found
+from paddle_operator.engines.juicefs import expectation, metadata, places
+from paddle_operator.engines.juicefs.listing import Asked, conversations
+from paddle_operator.engines.juicefs.places import Entries, Found
 from support.enginebox import Volume
 from support.runtimeprogram import RuntimeProgram
 
 from .conftest import METADATA, World
 
-LEARNED = "pieces are learned from=metadata"
+LEARNED = "files are learned from=metadata"
 UNUSED = "the metadata cannot be used"
 
 
@@ -58,6 +62,46 @@ def test_metadata_tell_of_every_file_what_the_client_tells(volume: Volume) -> No
         assert expectation.read_out(volume.inside, files, told) == list(expectation.observed(volume.inside, files))
     with metadata.opened(volume.box.inside(METADATA), "another volume") as told:
         assert told is None
+
+
+def test_metadata_tell_of_every_directory_what_the_client_tells(volume: Volume) -> None:
+    names = ["plain", "with space", "new\nline", "$(x)", "é", "\udcff", "-l", "x" * 255, *map(str, range(300))]
+    for directory in ("train", "train/deep", "train/deep/\udcfe"):
+        (volume.inside / directory).mkdir()
+        for name in names:
+            (volume.inside / directory / name).touch()
+        (volume.inside / directory / "link").symlink_to("plain")
+        (volume.inside / directory / "empty").mkdir()
+    with walked(volume) as (asked, by_client):
+        found = list(places.files(volume.inside, PurePosixPath("train"), asked.entries))
+        assert asked.metadata is not None
+        assert asked.has_tried_entries
+        assert found == list(places.files(volume.inside, PurePosixPath("train"), by_client))
+        assert len(found) == 3 * len(names)
+
+
+def test_until_metadata_have_proven_true_the_client_says_what_is_there(volume: Volume) -> None:
+    """Emptiness proves nothing, and a wrong inode proves the contrary."""
+    for name in ("empty", "train"):
+        (volume.inside / name).mkdir()
+    (volume.inside / "train/a").touch()
+    with walked(volume) as (asked, by_client):
+        empty = Found("empty", (volume.inside / "empty").stat().st_ino)
+        assert asked.entries(empty) == ([], [])
+        assert asked.metadata is not None
+        assert not asked.has_tried_entries
+        wrong = Found("train", empty.inode)
+        assert asked.entries(wrong) == by_client(wrong)
+        other = Found("empty", (volume.inside / "train").stat().st_ino)
+        assert asked.entries(other) == ([], [])
+        assert asked.metadata is None
+
+
+@contextlib.contextmanager
+def walked(volume: Volume) -> Iterator[tuple[Asked, Callable[[Found], Entries]]]:
+    (uuid,) = (path.name for path in volume.box.inside(volume.cache).iterdir() if (path / "raw").exists())
+    with metadata.opened(volume.box.inside(METADATA), uuid) as told, conversations() as pool:
+        yield Asked(volume.inside, pool, told), functools.partial(places.entries, volume.inside)
 
 
 def test_a_warmup_learns_from_metadata_what_must_be_cached(volume: Volume, server: RuntimeProgram) -> None:

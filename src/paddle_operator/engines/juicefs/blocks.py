@@ -36,10 +36,19 @@ class Block(NamedTuple):
         return f"{self.id}_{self.number}_{self.size}"
 
     @property
+    def path(self) -> str:
+        """Give where it usually is below a cache's `raw`."""
+        id_, number, size = self
+        return f"chunks/{id_ // 1000 // 1000}/{id_ // 1000}/{id_}_{number}_{size}"
+
+    @property
+    def spread_path(self) -> str:
+        """Give where it is in volumes whose objects are spread by a prefix."""
+        return f"chunks/{self.id % 256:02X}/{self.id // 1000 // 1000}/{self.name}"
+
+    @property
     def paths(self) -> tuple[str, str]:
-        """Give where it is below a cache's `raw`: usually, and in volumes whose objects are spread by a prefix."""
-        usual = f"chunks/{self.id // 1000 // 1000}/{self.id // 1000}/{self.name}"
-        return usual, f"chunks/{self.id % 256:02X}/{self.id // 1000 // 1000}/{self.name}"
+        return self.path, self.spread_path
 
     def is_whole(self, size: int) -> bool:
         return is_whole(self.size, size)

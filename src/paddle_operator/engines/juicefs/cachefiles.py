@@ -68,19 +68,20 @@ def is_present(trees: tuple[Path, ...], block: Block) -> bool:
 
 def copies(roots: tuple[str, ...], block: Block) -> list[Copy]:
     """Give the files that are this block, whole: in several directories there may be several, from other days."""
-    for place in block.paths:
-        found = []
-        for root in roots:
-            path = f"{root}/{place}"
-            try:
-                status = os.lstat(path)
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            if stat.S_ISREG(status.st_mode) and is_whole(block.size, status.st_size):
-                found.append(Copy(path, status.st_ctime_ns))
-        if found:
-            return found
-    return []
+    return copies_at(roots, block.path, block.size) or copies_at(roots, block.spread_path, block.size)
+
+
+def copies_at(roots: tuple[str, ...], place: str, size: int) -> list[Copy]:
+    found = []
+    for root in roots:
+        path = f"{root}/{place}"
+        try:
+            status = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if stat.S_ISREG(status.st_mode) and is_whole(size, status.st_size):
+            found.append(Copy(path, status.st_ctime_ns))
+    return found
 
 
 def checksum(path: str, size: int, buffer: memoryview) -> int | None:

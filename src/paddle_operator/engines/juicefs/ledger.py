@@ -221,6 +221,7 @@ def block_of(key: int, size: int) -> Block:
 
 def sealed(key: int, size: int, changed: int, crc: int | None) -> int | None:
     """Give what shows that a row was not damaged itself; nothing for what is no row."""
-    with contextlib.suppress(struct.error):
+    try:
         return zlib.crc32(ROW.pack(key, size, changed, -1 if crc is None else crc))
-    return None
+    except struct.error:
+        return None

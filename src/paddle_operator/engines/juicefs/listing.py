@@ -7,14 +7,16 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from paddle_operator.engines.juicefs import expectation
+from paddle_operator.engines.juicefs import expectation, places
 from paddle_operator.engines.juicefs.expectation import Expected
 from paddle_operator.engines.juicefs.identity import Identity
 from paddle_operator.engines.juicefs.metadata import Metadata, opened
-from paddle_operator.engines.juicefs.places import Found
+from paddle_operator.engines.juicefs.places import Entries, Found, PlaceError
 from paddle_operator.engines.juicefs.redis import RedisError
+from paddle_operator.engines.juicefs.selection import selected
+from paddle_operator.engines.operations import WarmupOrder
 
 log = logging.getLogger(__name__)
 FIRST, BATCH = 1000, 4000
@@ -35,15 +37,16 @@ class Listing:
     block_size: int | None = None
     _grown: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def write(self, files: Iterator[Found], metadata: Path | None, volume: Awaitable[Identity]) -> None:
-        """Learn the pieces of every file, from the metadata if they can be read, else from the client."""
+    async def write(self, order: WarmupOrder, metadata: Path | None, volume: Awaitable[Identity]) -> None:
+        """Learn of every file and its pieces, from the metadata if they can be read, else from the client."""
         try:
             with contextlib.ExitStack() as stack:
                 known = await volume
                 told = await asyncio.to_thread(stack.enter_context, opened(metadata, known.uuid))
                 self.block_size = known.block_size or (told.block_size if told else None)
                 asked = Asked(self.mount, stack.enter_context(conversations()), told)
-                log.info("pieces are learned from=%s", "client" if told is None else "metadata")
+                files = selected(self.mount, order, asked.entries)
+                log.info("files are learned from=%s", "client" if told is None else "metadata")
                 while records := await asyncio.to_thread(self._next, files, asked):
                     self.files += len(records)
                     self.bytes += sum(piece.length for record in records for piece in record.pieces or ())
@@ -83,22 +86,50 @@ def conversations() -> Iterator[ThreadPoolExecutor]:
 
 @dataclass
 class Asked:
-    """Who is asked for pieces: the metadata, as long as they say of the first files what the client says."""
+    """Who is asked for files: the metadata, as long as they say of the first ones what the client says."""
 
     mount: Path
     pool: ThreadPoolExecutor
     metadata: Metadata | None
-    is_tried: bool = False
+    has_tried_entries: bool = False
+    has_tried_pieces: bool = False
+
+    def entries(self, here: Found) -> Entries:
+        """Tell what is in a directory; what is in the mount's root the client knows alone: it may be any directory."""
+        if self.metadata is not None and here.path != ".":
+            try:
+                told = self.metadata.entries(here)
+            except RedisError:
+                self._give_up()
+            else:
+                if self.has_tried_entries or self._are_true(told):
+                    return told
+        return places.entries(self.mount, here)
+
+    def _are_true(self, told: Entries) -> bool:
+        """Compare with what the client says; that nothing is there is no proof."""
+        some = [found for part in told for found in part[:TRIED]]
+        try:
+            is_true = all(places.status(self.mount, PurePosixPath(one.path)).st_ino == one.inode for one in some)
+        except PlaceError:
+            is_true = False
+        if not is_true:
+            self._give_up()
+        self.has_tried_entries = is_true and bool(some)
+        return self.has_tried_entries
 
     def pieces(self, files: list[Found]) -> list[Expected]:
         if self.metadata is not None:
             with contextlib.suppress(RedisError):
                 records = expectation.read_out(self.mount, files, self.metadata)
-                if self.is_tried or records[:TRIED] == list(expectation.observed(self.mount, files[:TRIED])):
-                    self.is_tried = True
+                if self.has_tried_pieces or records[:TRIED] == list(expectation.observed(self.mount, files[:TRIED])):
+                    self.has_tried_pieces = True
                     return records
-            self.metadata = None
-            log.warning("the metadata cannot be used, so the client is asked")
+            self._give_up()
         parts = [files[start : start + ASKED_AT_ONCE] for start in range(0, len(files), ASKED_AT_ONCE)]
         answers = self.pool.map(lambda part: list(expectation.observed(self.mount, part)), parts)
         return list(itertools.chain.from_iterable(answers))
+
+    def _give_up(self) -> None:
+        self.metadata = None
+        log.warning("the metadata cannot be used, so the client is asked")

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import os
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,16 +11,21 @@ import msgspec
 
 from paddle_operator.engines.juicefs import redis
 from paddle_operator.engines.juicefs.blocks import Slice
+from paddle_operator.engines.juicefs.places import Entries, Found
 from paddle_operator.engines.juicefs.redis import Redis, RedisError, Reply
 
 SETTING = b"setting"
-FILE = 1
+FILE, DIRECTORY = 1, 2
+# What a directory says of a name: the type and the inode.
+ENTRY = struct.Struct(">BQ")
+SCANNED_AT_ONCE = b"10000"
 # How an inode is written: behind the flags its type and mode, and behind times and links its length.
 ATTRIBUTES = struct.Struct(">xH48xQ")
 # A write to a chunk: where, and which part of what is stored.
 WRITE = struct.Struct(">IQIII")
 CHUNK = 64 << 20
 LARGEST = 64 << 10
+UNLIKE_A_DIRECTORY = "this is not how JuiceFS writes down what is in a directory"
 Extent = tuple[int, Slice]
 
 
@@ -41,6 +47,33 @@ class Metadata:
         except msgspec.DecodeError as error:
             raise RedisError("this is the metadata of no volume") from error
         self.volume, self.block_size = setting.uuid, setting.block_size << 10
+
+    def entries(self, here: Found) -> Entries:
+        """Give what is in a directory other than the root, by the paths below the root."""
+        below, found = list[Found](), list[Found]()
+        try:
+            for name, entry in self._names(here.inode or 0).items():
+                kind, inode = ENTRY.unpack(entry)
+                if b"/" in name:
+                    raise RedisError(UNLIKE_A_DIRECTORY)
+                if kind in {FILE, DIRECTORY}:
+                    (found if kind == FILE else below).append(Found(f"{here.path}/{os.fsdecode(name)}", inode))
+        except (TypeError, struct.error) as error:
+            raise RedisError(UNLIKE_A_DIRECTORY) from error
+        return sorted(below), sorted(found)
+
+    def _names(self, inode: int) -> dict[bytes, bytes]:
+        """Read a directory in parts: to give a large one at once would hold up all others that ask."""
+        names: dict[bytes, bytes] = {}
+        cursor = b"0"
+        while True:
+            match self._redis.ask([(b"HSCAN", b"d%d" % inode, cursor, b"COUNT", SCANNED_AT_ONCE)]):
+                case [[bytes() as cursor, list() as told]]:
+                    names.update(zip(told[::2], told[1::2], strict=True))
+                case _:
+                    raise RedisError(UNLIKE_A_DIRECTORY)
+            if cursor == b"0":
+                return names
 
     def pieces(self, inodes: Sequence[int]) -> list[list[Slice] | None]:
         """Give the pieces of each that have data; None for what is not there, or no file."""

@@ -5,7 +5,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -25,10 +25,14 @@ CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Found(NamedTuple):
-    """A file, by its path below the root, and its inode if it is known already."""
+    """A file or a directory, by its path below the root, and its inode if it is known already."""
 
     path: str
     inode: int | None = None
+
+
+# What is in a directory: its directories and its files, sorted.
+Entries = tuple[list[Found], list[Found]]
 
 
 class PlaceError(ValueError):
@@ -153,34 +157,33 @@ def status(root: Path, place: PurePosixPath) -> os.stat_result:
     return found
 
 
-def files(root: Path, place: PurePosixPath) -> Iterator[Found]:
+def files(root: Path, place: PurePosixPath, inside: Callable[[Found], Entries]) -> Iterator[Found]:
     """Give the regular files at and below a place, always in the same order; symbolic links are not followed.
 
     What is removed meanwhile is left out; a place that is not there at first is an error.
     """
     top = status(root, place)
     if stat.S_ISDIR(top.st_mode):
-        waiting = [str(place)]
+        waiting = [Found(str(place), top.st_ino)]
         while waiting:
-            here = waiting.pop()
-            below, found = entries(root, here)
+            below, found = inside(waiting.pop())
             yield from found
             waiting += reversed(below)
     else:
         yield Found(str(place), top.st_ino)
 
 
-def entries(root: Path, here: str) -> tuple[list[str], list[Found]]:
-    """Give a directory's directories and its files, sorted, by their paths below the root."""
+def entries(root: Path, here: Found) -> Entries:
+    """Give what is in a directory, by the paths below the root."""
     below, found = [], []
-    is_root = here == "."
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError, PlaceError), listing(root, here) as listed:
+    is_root = here.path == "."
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError, PlaceError), listing(root, here.path) as listed:
         for entry in listed:
-            path = entry.name if is_root else f"{here}/{entry.name}"
+            path = entry.name if is_root else f"{here.path}/{entry.name}"
             if is_root and (entry.name in OWN or entry.name.startswith(PROBE)):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                below.append(path)
+                below.append(Found(path, entry.inode()))
             elif entry.is_file(follow_symlinks=False):
                 found.append(Found(path, entry.inode()))
     return sorted(below), sorted(found)

@@ -2,12 +2,12 @@
 
 import itertools
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 from paddle_operator.api.samplejob import WarmupStrategy
 from paddle_operator.engines.juicefs import places
-from paddle_operator.engines.juicefs.places import Found, PlaceError
+from paddle_operator.engines.juicefs.places import Entries, Found, PlaceError
 from paddle_operator.engines.operations import Share, WarmupOrder
 from paddle_operator.engines.sampling import rank_order
 
@@ -30,12 +30,12 @@ def check(order: WarmupOrder) -> None:
         raise PlaceError(f"a sampler's batchSize must be 1 or more, and its epoch from 0 up to {LARGEST_SEED - 1}")
 
 
-def selected(mount: Path, order: WarmupOrder) -> Iterator[Found]:
-    """Give the files, in the same order on every partition."""
+def selected(mount: Path, order: WarmupOrder, inside: Callable[[Found], Entries]) -> Iterator[Found]:
+    """Give the files, in the same order on every partition; `inside` tells what is in a directory."""
     if order.file:
         files = listed(mount, places.parse(order.file))
     else:
-        files = itertools.chain.from_iterable(places.files(mount, top) for top in tops(order))
+        files = itertools.chain.from_iterable(places.files(mount, top, inside) for top in tops(order))
     return shared(files, order.share) if order.share else files
 
 

@@ -27,7 +27,7 @@ async def warm_up(place: Place, order: WarmupOrder, told: Told) -> tuple[Result,
     place.expected.write_bytes(b"")
     volume = asyncio.create_task(asyncio.to_thread(identity.identify, place.mount, place.caches))
     listing = Listing(place.mount, place.expected)
-    writer = asyncio.create_task(listing.write(selection.selected(place.mount, order), place.metadata, volume))
+    writer = asyncio.create_task(listing.write(order, place.metadata, volume))
     try:
         if selection.is_whole(order) and all(is_listable(bytes(top)) for top in selection.tops(order)):
             await fetch_whole(place, order, listing, told)

@@ -3,12 +3,14 @@
 import socket
 import struct
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from paddle_operator.engines.juicefs import metadata
 from paddle_operator.engines.juicefs.blocks import Slice
 from paddle_operator.engines.juicefs.metadata import WRITE, Metadata, length_of, visible
+from paddle_operator.engines.juicefs.places import Found
 from paddle_operator.engines.juicefs.redis import Address, Redis, RedisError, Reply, parse_address
 
 ADDRESSES = {
@@ -123,6 +125,44 @@ def test_all_chunks_of_a_large_file_are_read() -> None:
     ]
     assert Metadata(told).pieces([]) == []
     assert (Metadata(told).volume, Metadata(told).block_size) == ("a-volume", 4 << 20)
+
+
+def entry(type_: int, inode: int) -> bytes:
+    return struct.pack(">BQ", type_, inode)
+
+
+def test_a_directory_is_read_in_parts_and_has_files_and_directories_and_nothing_else() -> None:
+    parts: list[Reply] = [
+        [b"17", [b"b", entry(1, 8), b"link", entry(3, 9), b"sub", entry(2, 10)]],
+        [b"0", [b"a\xff", entry(1, 7), b"b", entry(1, 8), b"pipe", entry(4, 11)]],
+    ]
+
+    class Parts(Told):
+        asked: ClassVar[list[object]] = []
+
+        def ask(self, questions: object) -> list[Reply]:
+            assert isinstance(questions, list)
+            if questions[0][0] != b"HSCAN":
+                return super().ask(questions)
+            self.asked.append(questions[0])
+            return [parts[len(self.asked) - 1]]
+
+    assert Metadata(Parts()).entries(Found("train", 5)) == (
+        [Found("train/sub", 10)],
+        [Found("train/a\udcff", 7), Found("train/b", 8)],
+    )
+    assert Parts.asked == [(b"HSCAN", b"d5", cursor, b"COUNT", b"10000") for cursor in (b"0", b"17")]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, [], [b"0"], [b"0", None], [0, []], [b"0", [b"a", b"short"]], [b"0", [b"a", None]],
+     [b"0", [b"../a", entry(1, 7)]]],
+    ids=repr,
+)  # fmt: skip
+def test_what_is_no_directory_is_refused(answer: Reply) -> None:
+    with pytest.raises(RedisError):
+        Metadata(Told(d5=answer)).entries(Found("train", 5))
 
 
 @pytest.mark.parametrize("setting", [None, b"", b"{}", b"[]", b'{"UUID": 5}', b'{"UUID": "a"}'], ids=repr)

@@ -1,5 +1,6 @@
 """Which files a warm-up is about, and which of them a partition takes."""
 
+import functools
 import itertools
 import os
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paddle_operator.api.samplejob import SamplerOptions, WarmupStrategy
-from paddle_operator.engines.juicefs import selection
+from paddle_operator.engines.juicefs import places, selection
 from paddle_operator.engines.juicefs.places import Found, PlaceError
 from paddle_operator.engines.operations import Share, WarmupOrder
 
@@ -48,7 +49,9 @@ def test_a_share_that_is_none_is_refused(given: Share, message: str) -> None:
 def test_a_list_names_files_by_their_place_below_the_root_or_as_they_are_mounted(tmp_path: Path) -> None:
     (tmp_path / "list").write_text(f"b.jpg\r\n\n{tmp_path}/a b.jpg\n")
     order = WarmupOrder(file="list")
-    assert [found.path for found in selection.selected(tmp_path, order)] == ["b.jpg", "a b.jpg"]
+    assert [
+        found.path for found in selection.selected(tmp_path, order, functools.partial(places.entries, tmp_path))
+    ] == ["b.jpg", "a b.jpg"]
 
 
 @pytest.mark.parametrize("name", ["link", "out/secret", "pipe", "directory", "nothing"])
@@ -61,4 +64,4 @@ def test_a_list_is_a_file_of_the_data_set_and_nothing_else(tmp_path: Path, name:
     (root / "out").symlink_to(outside)
     os.mkfifo(root / "pipe")
     with pytest.raises(PlaceError, match=f"there is no file '{name}' in the data set"):
-        list(selection.selected(root, WarmupOrder(file=name)))
+        list(selection.selected(root, WarmupOrder(file=name), functools.partial(places.entries, root)))
