@@ -142,14 +142,14 @@ async def test_what_does_not_end_is_ended(api: Api, client: Client) -> None:
 
 
 async def test_who_loses_the_lease_stops_at_once_and_says_so(api: Api, client: Client) -> None:
-    election = Election(LEASE, "first", Timing(1.0, 0.5, 0.05))
+    election = Election(LEASE, "first", Timing(15.0, 10.0, 0.05))
     manager = Manager(client, [FAMILY], Settings(MARK, "", election, pace=QUICK))
     task = asyncio.create_task(manager.run(asyncio.Event()))
     api.put("parents", family.parent("ada"))
     await eventually(lambda: len(api.names("configmaps")) == 3)
     api.put("leases", {"metadata": {"name": "manager", "namespace": "default"}, "spec": {"holderIdentity": "thief"}})
     with pytest.RaisesGroup(LeadershipLostError):
-        await asyncio.wait_for(task, 5)
+        await asyncio.wait_for(task, 30)
     writes = len(api.writes)
     api.put("parents", family.parent("eve"))
     assert len(api.writes) == writes
@@ -180,7 +180,7 @@ async def test_who_loses_the_lease_half_way_orders_nothing_more_of_other_servers
     settings = Settings(MARK, "", Election(LEASE, "first", Timing(15.0, 10.0, 0.02)), pace=QUICK)
     manager = Manager(client, [talkative(take, 40)], settings)
     with pytest.RaisesGroup(LeadershipLostError):
-        await asyncio.wait_for(manager.run(asyncio.Event()), 5)
+        await asyncio.wait_for(manager.run(asyncio.Event()), 30)
     assert taken == ["0", "1"]
     assert api.names("events") == []
 
@@ -250,14 +250,14 @@ async def test_a_part_that_breaks_ends_the_manager_with_its_own_error(
 
     api.put("parents", family.parent("ada"))
     manager = Manager(
-        client, [FAMILY], Settings(MARK, "", Election(LEASE, "first", Timing(1.0, 0.5, 0.02)), pace=QUICK)
+        client, [FAMILY], Settings(MARK, "", Election(LEASE, "first", Timing(15.0, 10.0, 0.02)), pace=QUICK)
     )
     if part == "worker":
         monkeypatch.setattr(manager.loops[0].queue, "done", broken)
     else:
         monkeypatch.setattr(manager._elector, "_held_by_another", broken)
     with pytest.RaisesGroup(ZeroDivisionError, flatten_subgroups=True):
-        await asyncio.wait_for(manager.run(asyncio.Event()), 5)
+        await asyncio.wait_for(manager.run(asyncio.Event()), 30)
 
 
 @pytest.mark.parametrize("elected", [True, False])
