@@ -12,7 +12,11 @@ PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --dist loadfile
 # Those that share a cluster go one after the other, and wait most of their time: so there are two clusters, and a file
 # stays on one.
 # Who chooses a test gets one, and the names of the tests on the way.
-ON_CLUSTERS := $(if $(ARGS),,--numprocesses 2 --dist loadfile)
+ON_CLUSTERS := $(if $(ARGS),,--numprocesses 2 --dist loadfile --no-loadscope-reorder)
+# It ends with 3 where Kubernetes cannot be had, and has then said why.
+PREPARE = sh -c '$(BIN)/localkube prepare || [ $$? -eq 3 ]'
+# Whole runs have all that is needed before they begin; who chooses a test has what it asks for.
+PROVIDE = $(if $(ARGS),$(PREPARE),env PYTHONPATH=tests $(BIN)/python -m support.provisions)
 # Said of whole runs only: who chooses a test does not ask for it.
 SLOWEST := $(if $(ARGS),,--durations=25)
 
@@ -39,7 +43,8 @@ quickstart-cluster: ready redis ## Install on a local Kubernetes, and go through
 	PYTHONPATH=tools $(BIN)/python -m quickstart
 
 # A failure in the first part hides nothing of the second; a part of which nothing is chosen (5) leaves it to the other.
-test: prepared ## Run every test; those that need Kubernetes skip, and say why, where it cannot be had
+test: ready redis juicefs ## Run every test; those that need Kubernetes skip, and say why, where it cannot be had
+	$(PROVIDE)
 	$(BIN)/pytest -m 'not cluster' $(PARALLEL) $(SLOWEST) $(ARGS); first=$$?; \
 	$(BIN)/pytest -m cluster $(ON_CLUSTERS) $(SLOWEST) $(ARGS); second=$$?; \
 	case $$first-$$second in 5-*) exit $$second ;; *-5 | *-0) exit $$first ;; *) exit $$second ;; esac
@@ -95,9 +100,8 @@ clean: ## Remove .venv and the caches of this checkout, and what the quick start
 ready:
 	@tools/bootstrap
 
-# It ends with 3 where Kubernetes cannot be had, and has then said why.
 prepared: ready redis juicefs
-	$(BIN)/localkube prepare || [ $$? -eq 3 ]
+	$(PREPARE)
 
 # Tests that mount keep JuiceFS' metadata in it; where it cannot be installed they skip, and say so.
 redis:

