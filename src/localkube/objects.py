@@ -151,8 +151,10 @@ class Objects:
         All that is asked may be asked twice.
         """
         while True:
-            is_kept = bool(self._kept)
-            connection = self._kept.pop() if is_kept else self._connection()
+            try:
+                connection, is_kept = self._kept.pop(), True
+            except IndexError:
+                connection, is_kept = self._connection(), False
             try:
                 connection.request(method, path, body, {"Content-Type": "application/apply-patch+yaml"} if body else {})
                 response = connection.getresponse()

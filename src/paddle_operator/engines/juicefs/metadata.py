@@ -1,4 +1,4 @@
-"""The pieces of many files at once, as they are in the volume's metadata: the client tells of one file at a time."""
+"""Directories and the pieces of many files at once, as the volume's metadata have them: the client tells one by one."""
 
 import contextlib
 import itertools
