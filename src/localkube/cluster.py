@@ -10,6 +10,7 @@ from pathlib import Path
 
 from localkube import addons, cgroups, commands, controlplane, errors, kubeconfig, nodeplane, pki, spec
 from localkube.api import Api
+from localkube.images import load
 from localkube.init import launch, network
 from localkube.init.control import Control
 from localkube.node import Node
@@ -69,7 +70,7 @@ class Cluster:
             self.wait_ready(update)
 
     def _write_settings(self) -> None:
-        for directory in (self.paths.settings, self.paths.logs, self.paths.etcd):
+        for directory in (self.paths.settings, self.paths.logs, self.paths.etcd, self.paths.layers):
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         pki.ensure(self.paths.pki, controlplane.subjects(self.spec))
         for user in ("kube-controller-manager", "kube-scheduler", "coredns"):
@@ -104,6 +105,10 @@ class Cluster:
         wait_until(
             all_ready, NODES_TIMEOUT, f"not every node became Ready; see `localkube status --name {self.spec.name}`"
         )
+
+    def load(self, image: Path, progress: Progress) -> None:
+        """Have an archive's image on every node."""
+        load.load([node.control for node in self.nodes], image, self.paths.layers, progress)
 
     def healthy(self) -> bool:
         """Every program runs, the API server answers, every node is Ready."""

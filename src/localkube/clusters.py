@@ -8,7 +8,7 @@ from pathlib import Path
 
 from localkube import addresses, binaries, errors, lock, packages, preflight, sizes, spec
 from localkube.cluster import Cluster, sweep, take_down
-from localkube.images import archive, load
+from localkube.images import archive
 from localkube.init import network
 from localkube.paths import ClusterPaths, Home
 from localkube.progress import Progress
@@ -78,7 +78,7 @@ def up(home: Home, request: Request, progress: Progress, *, replace_other: bool 
         cluster = Cluster(wanted, paths, packages.cni_directory())
         cluster.up(progress, descriptor)
         pause = archive.pause_archive(home, programs)
-        load.load([node.control for node in cluster.nodes], pause, progress)
+        cluster.load(pause, progress)
     return cluster
 
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from localkube import errors
 
@@ -14,7 +14,7 @@ DEFAULT_TIMEOUT = 60.0
 def run(
     argv: Sequence[str],
     *,
-    stdin: str | IO[bytes] | None = None,
+    stdin: str | bytes | None = None,
     timeout: float = DEFAULT_TIMEOUT,
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
@@ -40,11 +40,11 @@ def run(
     return done.stdout.decode(errors="replace")
 
 
-def _input(stdin: str | IO[bytes] | None) -> dict[str, Any]:
-    """Text is written to the program; an open file becomes its standard input; nothing means nothing to read."""
-    if isinstance(stdin, str):
-        return {"input": stdin.encode()}
-    return {"stdin": subprocess.DEVNULL if stdin is None else stdin}
+def _input(stdin: str | bytes | None) -> dict[str, Any]:
+    """Write what is there to the program; nothing means nothing to read."""
+    if stdin is None:
+        return {"stdin": subprocess.DEVNULL}
+    return {"input": stdin.encode() if isinstance(stdin, str) else stdin}
 
 
 def succeeds(argv: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from localkube import commands, errors
 from localkube.cluster import Cluster
-from localkube.images import archive, load
+from localkube.images import archive
 from localkube.kubectl import Kubectl
 from localkube.paths import Home
 from localkube.progress import Progress
@@ -20,7 +20,7 @@ Manifest = dict[str, Any]
 
 def run(home: Home, cluster: Cluster, progress: Progress) -> None:
     kubectl = Kubectl.of(cluster, NAMESPACE)
-    load.load([node.control for node in cluster.nodes], _busybox(home), progress)
+    cluster.load(_busybox(home), progress)
     kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     try:
         with progress.step("a web server on every node"):

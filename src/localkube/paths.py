@@ -81,6 +81,11 @@ class ClusterPaths:
         return self.root / "etcd"
 
     @property
+    def layers(self) -> Path:
+        """Layers of images, unpacked, a directory each; the nodes see them as /opt/localkube/layers."""
+        return self.root / "layers"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

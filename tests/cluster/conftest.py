@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from localkube.cluster import Cluster
-from localkube.images import load
+from localkube.images.runtime import Runtime
 from localkube.init.control import Program
 from localkube.kubectl import Kubectl
 from localkube.node import Node
@@ -15,16 +15,14 @@ from localkube.paths import Home
 from localkube.progress import Progress
 from localkube.waiting import wait_until
 from paddle_operator.desired.training.settings import DEFAULT_IMAGE
-from support import definition, family, imagenet, juicefs, testimages
+from support import csivolumes, definition, family, imagenet, juicefs, testimages
 from support import paddlebox as paddle_image
 from support.collected import until_collected
-from support.csivolumes import SYSTEM, plugin_objects, registered
 from support.managerprogram import ManagerProgram
 from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
 
 ROOT = Path(__file__).parents[2]
 DEFINITIONS = ROOT / "deploy/v1/crd.yaml"
-MANY = 60
 LONGEST = (
     "test_sampleset", "test_paddlejob_training", "test_samplejob", "test_paddlejob_chaos", "test_nodes",
     "test_helm", "test_faults", "test_installation", "test_paddlejob_elastic", "test_cachebackend",
@@ -34,7 +32,7 @@ Begin = Callable[..., ManagerProgram]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest: at the end, both clusters should have something to do."""
+    """Begin with the files that take longest: at the end, all clusters should have something to do."""
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
     for item in items:
         if Path(__file__).parent in item.path.parents:
@@ -56,7 +54,7 @@ def _defined(kube: Cluster) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _images(kube: Cluster, _defined: None, testbox: Path, localkube_progress: Progress) -> None:
-    load.load([node.control for node in kube.nodes], testbox, localkube_progress)
+    kube.load(testbox, localkube_progress)
 
 
 @pytest.fixture
@@ -72,7 +70,7 @@ def victim(kube: Cluster) -> Iterator[Node]:
 def operator_image(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> str:
     """Have the project's own image on every node."""
     archive = testimages.operator(localkube_home, localkube_progress)
-    load.load([node.control for node in kube.nodes], archive, localkube_progress)
+    kube.load(archive, localkube_progress)
     return testimages.OPERATOR
 
 
@@ -80,7 +78,7 @@ def operator_image(kube: Cluster, localkube_home: Home, localkube_progress: Prog
 def default_image(kube: Cluster, operator_image: str) -> str:
     """Have it under the name, too, that is installed where nobody says another."""
     for node in kube.nodes:
-        node.control.run_inside([*load.CTR, "tag", "--force", operator_image, DEFAULT_IMAGE])
+        Runtime(node.control).tag(operator_image, DEFAULT_IMAGE)
     return DEFAULT_IMAGE
 
 
@@ -155,7 +153,7 @@ def parents_collected(kube: Cluster, parents_served: None) -> None:
 def paddlebox(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> str:
     """Give the name of the image with PaddlePaddle; only tests that ask for it pay for its gigabyte on every node."""
     archive = paddle_image.built(localkube_home, localkube_progress)
-    load.load([node.control for node in kube.nodes], archive, localkube_progress)
+    kube.load(archive, localkube_progress)
     return paddle_image.IMAGE
 
 
@@ -177,14 +175,8 @@ def redis(kube: Cluster) -> Iterator[Node]:
 def system(kube: Cluster, operator_image: str, kinds_served: Kubectl) -> Iterator[Kubectl]:
     """Have the documents' namespace, with the node plugin in it."""
     del kinds_served
-    kubectl = Kubectl.of(kube, SYSTEM)
-    ours = plugin_objects(operator_image)
-    kubectl.apply(*ours)
-    everywhere = {node.name for node in kube.nodes}
-    wait_until(lambda: registered(kubectl) == everywhere, MANY, "the driver is not registered on every node")
-    yield kubectl
-    names = [f"{manifest['kind']}/{manifest['metadata']['name']}" for manifest in ours]
-    kubectl.run("delete", *names, "--wait", "--ignore-not-found")
+    yield csivolumes.installed(kube, operator_image)
+    csivolumes.uninstall(kube, operator_image)
 
 
 @pytest.fixture(scope="module")

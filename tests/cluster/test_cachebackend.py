@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from localkube.cluster import Cluster
-from localkube.images import build, load
+from localkube.images import build
 from localkube.kubectl import Kubectl
 from localkube.node import Node
 from localkube.paths import Home
@@ -41,14 +41,13 @@ def training(
 
 
 @pytest.fixture(scope="module")
-def torchbox(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> tuple[str, str]:
-    """Give the image with PyTorch, and the one node that has it; it is larger than all others together."""
+def torchbox(kube: Cluster, localkube_home: Home, localkube_progress: Progress) -> str:
+    """Give the name of the image with PyTorch; it is larger than all others together."""
     if not os.environ.get("TORCH"):
         pytest.skip("TORCH=1 runs PyTorch itself, from an image of more than a gigabyte: see docs/testing.md")
-    node = kube.node("node-2")
     recipe = build.Recipe("localhost/torchbox:1", Path(__file__).parent / "torchbox", base_packages=("python3-torch",))
-    load.load([node.control], build.build(localkube_home, recipe, localkube_progress), localkube_progress)
-    return recipe.tag, node.name
+    kube.load(build.build(localkube_home, recipe, localkube_progress), localkube_progress)
+    return recipe.tag
 
 
 def table(kubectl: Kubectl, what: str) -> list[list[str]]:
@@ -107,11 +106,8 @@ def test_a_running_job_that_is_deleted_gives_back_the_cache_that_it_shares(train
     kubectl.wait("delete", "sampleset/mnist", "pvc/mnist")
 
 
-def test_processes_of_pytorch_itself_learn_together_from_a_cache(training: Training, torchbox: tuple[str, str]) -> None:
-    image, node = torchbox
-    job = replace(training, image=image).torch(
-        "learns", mnist.DISTRIBUTED, nodeSelector={"kubernetes.io/hostname": node}
-    )
+def test_processes_of_pytorch_itself_learn_together_from_a_cache(training: Training, torchbox: str) -> None:
+    job = replace(training, image=torchbox).torch("learns", mnist.DISTRIBUTED)
     training.kubectl.apply(training.shared_cache(5), job)
     training.until_succeeded("pytorchjob/learns")
     for rank, pod in enumerate(("learns-master-0", "learns-worker-0")):

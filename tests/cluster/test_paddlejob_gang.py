@@ -8,7 +8,6 @@ import pytest
 
 from localkube import clusters
 from localkube.cluster import Cluster
-from localkube.images import load
 from localkube.kubectl import Kubectl, Manifest
 from localkube.paths import Home
 from localkube.progress import Progress
@@ -32,7 +31,7 @@ def native(kube: Cluster, localkube_home: Home, localkube_progress: Progress, te
     request = clusters.Request(f"{kube.spec.name}-native", nodes=1, **NATIVE)
     try:
         cluster = clusters.up(localkube_home, request, localkube_progress, replace_other=True)
-        load.load([node.control for node in cluster.nodes], testbox, localkube_progress)
+        cluster.load(testbox, localkube_progress)
         kubectl = Kubectl.of(cluster)
         kubectl.run("apply", "--server-side", "-f", str(DEFINITIONS))
         kubectl.run("wait", "--for=condition=Established", "--timeout=60s", "-f", str(DEFINITIONS))

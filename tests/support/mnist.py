@@ -151,14 +151,14 @@ class Training:
         specs = {found: self._replicas("tensorflow", program, number) for found, number in types.items()}
         return self._job("TFJob", name, tfReplicaSpecs=specs)
 
-    def torch(self, name: str, program: str = TORCH, **pod: object) -> Manifest:
+    def torch(self, name: str, program: str = TORCH) -> Manifest:
         """Give a PyTorchJob of two processes."""
-        specs = {found: self._replicas("pytorch", program, 1, **pod) for found in ("Master", "Worker")}
+        specs = {found: self._replicas("pytorch", program, 1) for found in ("Master", "Worker")}
         return self._job("PyTorchJob", name, pytorchReplicaSpecs=specs)
 
-    def _replicas(self, container: str, program: str, number: int, **pod: object) -> Manifest:
+    def _replicas(self, container: str, program: str, number: int) -> Manifest:
         made = {"name": container, "image": self.image, "command": ["python3", "-c", program]}
-        spec = {"containers": [made], "terminationGracePeriodSeconds": 0, **pod}
+        spec = {"containers": [made], "terminationGracePeriodSeconds": 0}
         return {"replicas": number, "restartPolicy": "Never", "template": {"spec": spec}}
 
     def _job(self, kind: str, name: str, **types: Manifest) -> Manifest:

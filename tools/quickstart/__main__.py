@@ -9,7 +9,7 @@ from rich.console import Console
 
 from localkube import clusters, errors, packages
 from localkube.cluster import Cluster
-from localkube.images import archive, build, load
+from localkube.images import archive, build
 from localkube.kubectl import Kubectl
 from localkube.paths import Home
 from localkube.progress import Progress
@@ -35,7 +35,7 @@ def bring_up(progress: Progress) -> Cluster:
     home = Home.from_environment()
     cluster = clusters.up(home, clusters.Request(CLUSTER), progress, replace_other=True)
     built = build.archive_of(home, DEFAULT_IMAGE)
-    load.load([node.control for node in cluster.nodes], built, progress)
+    cluster.load(built, progress)
     renew(Kubectl.of(cluster, SYSTEM), built)
     return cluster
 

@@ -6,7 +6,7 @@ import click
 
 from localkube import packages
 from localkube.cli import options
-from localkube.images import build, load
+from localkube.images import build
 from localkube.paths import Home
 from localkube.progress import Progress
 
@@ -48,7 +48,7 @@ def load_image(name: str, image: str) -> None:
     """Load an image on every node: an archive's path, or a tag that build-image made."""
     cluster = options.cluster(name)
     archive = Path(image) if Path(image).is_file() else build.archive_of(Home.from_environment(), image)
-    load.load([node.control for node in cluster.nodes], archive, Progress())
+    cluster.load(archive, Progress())
 
 
 COMMANDS = (build_image, load_image)

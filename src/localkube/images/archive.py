@@ -5,9 +5,10 @@ import io
 import json
 import platform
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from localkube import errors
 from localkube.images import reference, workshop
@@ -19,6 +20,14 @@ RECIPE = 1
 BEGINNING = "1970-01-01T00:00:00Z"
 SEARCH_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+EMPTY_LAYER = bytes(2 * tarfile.BLOCKSIZE)
+
+
+class Layer(NamedTuple):
+    """A layer: the digest of its tar file, without the algorithm's name, and what it is called in the archive."""
+
+    digest: str
+    member: str
 
 
 def write(path: Path, name: str, layer: Path, entrypoint: Sequence[str] = ()) -> None:
@@ -82,6 +91,40 @@ def references(archive: Path) -> list[str]:
         return [reference.full(name) for name in _image(file)["RepoTags"] or []]
 
 
+def layers(archive: Path) -> list[Layer]:
+    """Return the image's layers, the lowest first."""
+    with _opened(archive) as file:
+        image = _image(file)
+        digests = json.loads(_member(file, image["Config"]))["rootfs"]["diff_ids"]
+        if len(digests) != len(image["Layers"]):
+            raise errors.LocalkubeError(f"{archive} is damaged: not every layer that it speaks of is in it")
+    return [
+        Layer(*named) for named in zip((one.removeprefix("sha256:") for one in digests), image["Layers"], strict=True)
+    ]
+
+
+@contextmanager
+def opened_layer(archive: Path, layer: Layer) -> Iterator[IO[bytes]]:
+    with _opened(archive) as file, _content(file, layer.member) as content:
+        yield content
+
+
+def outline(archive: Path) -> bytes:
+    """Return the same image with nothing in its layers, for who has these already: its ID is the same."""
+    written = io.BytesIO()
+    with _opened(archive) as file, tarfile.open(fileobj=written, mode="w", format=tarfile.GNU_FORMAT) as thin:
+        image = _image(file)
+        _add(
+            thin,
+            "manifest.json",
+            _encoded([{**image, "Layers": [f"{number}.tar" for number, _ in enumerate(image["Layers"])]}]),
+        )
+        _add(thin, image["Config"], _member(file, image["Config"]))
+        for number, _ in enumerate(image["Layers"]):
+            _add(thin, f"{number}.tar", EMPTY_LAYER)
+    return written.getvalue()
+
+
 def _opened(archive: Path) -> tarfile.TarFile:
     try:
         return tarfile.open(archive, "r:")
@@ -97,6 +140,11 @@ def _image(file: tarfile.TarFile) -> dict[str, Any]:
 
 
 def _member(file: tarfile.TarFile, name: str) -> bytes:
+    with _content(file, name) as content:
+        return content.read()
+
+
+def _content(file: tarfile.TarFile, name: str) -> IO[bytes]:
     try:
         content = file.extractfile(name)
     except (KeyError, tarfile.TarError):
@@ -105,8 +153,7 @@ def _member(file: tarfile.TarFile, name: str) -> bytes:
         raise errors.LocalkubeError(
             f"{file.name!s} is not an image archive as `docker save` writes it: no {name} in it"
         )
-    with content:
-        return content.read()
+    return content
 
 
 def pause_archive(home: Home, binaries: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Puts an image into every node's container runtime, where it is not there already."""
+"""Puts an image on every node, where it is not there already: unpacked once, for all of them."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from localkube import errors
-from localkube.images import archive
+from localkube import errors, lock
+from localkube.images import archive, layers
+from localkube.images.runtime import Runtime
 from localkube.init.control import Control
-from localkube.nodeplane import CONTAINERD_SOCKET
 from localkube.progress import Progress
 from localkube.waiting import wait_until
 
-CTR = ("ctr", "--namespace", "k8s.io", "images")
 AT_ONCE = 8
-IMPORT_TIMEOUT = 600.0
 RUNTIME_TIMEOUT = 30.0
 _Answer = TypeVar("_Answer")
 
 
-def load(controls: list[Control], image: Path, progress: Progress) -> None:
-    """Import the archive into all nodes at once; those that have this very image under its name are left alone."""
+def load(controls: Sequence[Control], image: Path, place: Path, progress: Progress) -> None:
+    """Give all nodes the archive's image; those that have this very image under its name are left alone.
+
+    `place` is where the nodes find unpacked layers.
+    """
     wanted = Wanted(image, archive.identity(image), tuple(archive.references(image)))
     if not wanted.names:
         raise errors.LocalkubeError(f"the image in {image} has no name: save it with one")
@@ -30,7 +31,17 @@ def load(controls: list[Control], image: Path, progress: Progress) -> None:
     if missing:
         nodes = "1 node" if len(missing) == 1 else f"{len(missing)} nodes"
         with progress.step(f"image {wanted.names[0]} to {nodes}"):
-            _on_each(missing, wanted.bring_to)
+            _bring(controls, missing, wanted, place, progress)
+
+
+def _bring(
+    controls: Sequence[Control], missing: Sequence[Control], wanted: "Wanted", place: Path, progress: Progress
+) -> None:
+    waiting = "Another localkube is unpacking an image; waiting for it to finish."
+    with lock.exclusive(place / ".lock", waiting, progress.say):
+        layers.unpack(wanted.archive, place)
+        _on_each(missing, wanted.bring_to)
+        layers.keep(place, set[str]().union(*_on_each(controls, lambda control: Runtime(control).layers())))
 
 
 @dataclass(frozen=True)
@@ -41,55 +52,41 @@ class Wanted:
 
     def present_on(self, control: Control) -> bool:
         """Compare the contents behind the names: an image's labels tell nothing, they stay when it is replaced."""
-        if not _runs(control):  # asked once by itself, so that a node that is off says so at once
+        runtime = Runtime(control)
+        if not runtime.runs():  # asked once by itself, so that a node that is off says so at once
             otherwise = "its container runtime does not come up; see its containerd.log"
-            wait_until(lambda: _runs(control), RUNTIME_TIMEOUT, otherwise)
-        return self._known_to(control)
+            wait_until(runtime.runs, RUNTIME_TIMEOUT, otherwise)
+        return self._known_to(runtime)
 
-    def _known_to(self, control: Control) -> bool:
+    def _known_to(self, runtime: Runtime) -> bool:
         """Ask for the ID as well: the part of the runtime that serves the kubelet adds it to an image it has seen."""
-        manifests = _manifests(control)
+        manifests = runtime.manifests()
         known = manifests.get(self.identity)
         return known is not None and all(manifests.get(name) == known for name in self.names)
 
     def bring_to(self, control: Control) -> None:
-        """Import through standard input, since the node sees none of this machine's files."""
-        replaced = _release(control, self.names)
-        with self.archive.open("rb") as content:
-            control.run_inside([*CTR, "import", "--digests=false", "-"], stdin=content, timeout=IMPORT_TIMEOUT)
+        runtime = Runtime(control)
+        replaced = _release(runtime, self.names)
+        runtime.add(archive.outline(self.archive), self.identity, [one.digest for one in archive.layers(self.archive)])
         otherwise = f"after the import there is no {' and '.join(self.names)}"
-        wait_until(lambda: self._known_to(control), RUNTIME_TIMEOUT, otherwise)
-        _forget(control, replaced)
+        wait_until(lambda: self._known_to(runtime), RUNTIME_TIMEOUT, otherwise)
+        _forget(runtime, replaced)
 
 
-def _manifests(control: Control) -> dict[str, str]:
-    """Return what each image's name stands for; an image has its ID as one of its names."""
-    rows = [row.split() for row in control.run_inside([*CTR, "list"]).splitlines()[1:]]
-    return {name: manifest for name, _, manifest, *_ in rows}
-
-
-def _release(control: Control, names: Sequence[str]) -> set[str]:
+def _release(runtime: Runtime, names: Sequence[str]) -> set[str]:
     """Take the names from other images and return those: the kubelet's part overlooks a name that changes hands."""
-    manifests = _manifests(control)
+    manifests = runtime.manifests()
     if taken := [name for name in names if name in manifests]:
-        control.run_inside([*CTR, "remove", *taken])
+        runtime.remove(taken)
     return {manifests[name] for name in taken}
 
 
-def _forget(control: Control, replaced: set[str]) -> None:
-    """Remove images that have only their ID left, so that rebuilding one does not fill the node's disk."""
-    manifests = _manifests(control)
+def _forget(runtime: Runtime, replaced: set[str]) -> None:
+    """Remove images that have only their ID left, so that rebuilding one does not fill the disk."""
+    manifests = runtime.manifests()
     named = {manifest for name, manifest in manifests.items() if not name.startswith("sha256:")}
     if stale := [name for name, manifest in manifests.items() if manifest in replaced - named]:
-        control.run_inside([*CTR, "remove", *stale])
-
-
-def _runs(control: Control) -> bool:
-    try:
-        control.run_inside(["test", "-S", CONTAINERD_SOCKET])
-    except errors.CommandFailedError:
-        return False
-    return True
+        runtime.remove(stale)
 
 
 def _on_each(controls: Sequence[Control], act: Callable[[Control], _Answer]) -> list[_Answer]:

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from localkube import commands, errors
 from localkube.waiting import wait_until
@@ -124,7 +124,7 @@ class Control:
         process, _, _ = struct.unpack("3i", credentials)
         return int(process)
 
-    def run_inside(self, argv: list[str], *, stdin: str | IO[bytes] | None = None, timeout: float = 60.0) -> str:
+    def run_inside(self, argv: list[str], *, stdin: str | bytes | None = None, timeout: float = 60.0) -> str:
         """Run one command to its end in the supervisor's mount and network namespaces."""
         enter = ["nsenter", "--target", str(self.pid()), "--mount", "--net", "--root", "--wd=/", "--"]
         return commands.run([*enter, *argv], stdin=stdin, timeout=timeout)

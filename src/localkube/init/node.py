@@ -32,11 +32,13 @@ def main() -> None:
     cluster = spec.load(Path(directory) / "cluster.json")
     if cluster is None:
         raise errors.LocalkubeError(f"{directory} holds no cluster")
-    place = paths.ClusterPaths(cluster.name, Path(directory)).node(name)
+    around = paths.ClusterPaths(cluster.name, Path(directory))
+    place = around.node(name)
     listener = supervisor.listen(place.socket)
     socket.sethostname(name)
     set_up_network(cluster, cluster.node(name), int(outside))
-    root.enter(place, Path(cluster.binaries), Path(cni), name)
+    shown = {root.BINARIES: Path(cluster.binaries), root.CNI_BINARIES: Path(cni), root.LAYERS: around.layers}
+    root.enter(place, name, shown)
     supervisor.Supervisor(listener).run()
 
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from localkube import cgroups, commands, errors
@@ -16,6 +17,7 @@ BOUND = ("alternatives", "ld.so.conf.d", "ssl/certs")
 MENDED = 1
 BINARIES = Path("/opt/localkube/bin")
 CNI_BINARIES = Path("/opt/cni/bin")
+LAYERS = Path("/opt/localkube/layers")
 # The kubelet sets these for the whole machine. It finds its own values here instead, and leaves the machine's alone.
 KERNEL_TUNABLES = {
     "vm/overcommit_memory": "1",
@@ -42,8 +44,11 @@ def bind(source: Path, target: Path, *, read_only: bool = False) -> None:
         mount("-o", "remount,bind,ro", str(target))
 
 
-def enter(node: NodePaths, binaries: Path, cni: Path, name: str) -> None:
-    """Mount the node's disk, furnish it, and make it this process's root."""
+def enter(node: NodePaths, name: str, shown: Mapping[Path, Path]) -> None:
+    """Mount the node's disk, furnish it, and make it this process's root.
+
+    `shown`: directories of this machine that are only read, by their places in the node.
+    """
     root = node.mountpoint
     root.mkdir(exist_ok=True)
     mount_disk(node.disk, root)
@@ -53,8 +58,8 @@ def enter(node: NodePaths, binaries: Path, cni: Path, name: str) -> None:
     for directory in SYSTEM:
         _furnish_system(Path("/") / directory, root / directory)
     _furnish_etc(root / "etc", name)
-    bind(binaries, root / BINARIES.relative_to("/"), read_only=True)
-    bind(cni, root / CNI_BINARIES.relative_to("/"), read_only=True)
+    for inside, outside in shown.items():
+        bind(outside, root / inside.relative_to("/"), read_only=True)
     bind(node.settings, root / "etc/localkube", read_only=True)
     bind(node.logs, root / "var/log/localkube")
     mount_kernel(root)
