@@ -14,7 +14,7 @@ from localkube.init.control import Program
 from localkube.kubectl import Kubectl
 from localkube.waiting import wait_until
 from support import csinode, juicefs
-from support.csivolumes import SYSTEM, Volume, plugin_objects, registered
+from support.csivolumes import Volume, installed, registered, uninstall
 
 PASSWORD = "planted-secret-password"  # noqa: S105 the one that is looked for
 DAEMONS = "daemonset/paddle-csi-node"
@@ -24,20 +24,10 @@ DATABASES = itertools.count(1)  # a database of metadata holds one volume
 
 @pytest.fixture(scope="module")
 def plugin(kube: Cluster, operator_image: str) -> Iterator[Kubectl]:
-    """Have the plugin on every node, installed as people install it."""
-    kubectl = Kubectl.of(kube, SYSTEM)
-    kubectl.apply(*plugin_objects(operator_image))
+    kubectl = installed(kube, operator_image)
     kubectl.rolled_out(DAEMONS)
-    everywhere = {node.name for node in kube.nodes}
-    wait_until(lambda: registered(kubectl) == everywhere, MANY, "the driver is not registered on every node")
     yield kubectl
-    uninstall(kubectl, operator_image)
-
-
-def uninstall(kubectl: Kubectl, image: str) -> None:
-    _, *ours = plugin_objects(image)
-    names = [f"{manifest['kind']}/{manifest['metadata']['name']}" for manifest in ours]
-    kubectl.run("delete", *names, "--wait", "--ignore-not-found")
+    uninstall(kube, operator_image)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +108,7 @@ def test_a_wrong_password_is_told_in_the_pods_events_and_no_secret_is(
 def test_a_plugin_that_is_taken_away_leaves_no_process_and_is_forgotten(
     kube: Cluster, plugin: Kubectl, operator_image: str
 ) -> None:
-    uninstall(plugin, operator_image)
+    uninstall(kube, operator_image)
     wait_until(lambda: not registered(plugin), MANY, "the kubelets still know the driver")
     wait_until(lambda: not plugin.items("pods"), MANY, "pods of the plugin are left")
     for node in kube.nodes:

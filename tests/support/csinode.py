@@ -235,15 +235,16 @@ class Node:
 
 
 def command_lines() -> list[tuple[int, list[str]]]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            try:
-                text = (entry / "cmdline").read_text(errors="replace")
-            except OSError:
-                continue
-            found.append((int(entry.name), text.rstrip("\0").split("\0")))
-    return found
+    processes = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
+    return [(process, words) for process in processes if (words := command_line(process)) is not None]
+
+
+def command_line(process: int) -> list[str] | None:
+    """Give a process' words; None for one that has ended."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text(errors="replace").rstrip("\0").split("\0")
+    except OSError:
+        return None
 
 
 def inside(process: int, *argv: str, text: str | None = None) -> str:

@@ -6,15 +6,18 @@ from pathlib import Path
 import yaml
 from click.testing import CliRunner
 
+from localkube.cluster import Cluster
 from localkube.errors import LocalkubeError
 from localkube.kubectl import Kubectl
 from localkube.node import Node
+from localkube.waiting import wait_until
 from paddle_operator.cli.main import main
 from paddle_operator.csi.places import Places
 from support import csinode, workloads
 from support.workloads import Manifest
 
 SYSTEM = "paddle-system"
+MANY = 60
 
 
 def plugin_objects(image: str) -> list[Manifest]:
@@ -24,6 +27,27 @@ def plugin_objects(image: str) -> list[Manifest]:
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}},
         *yaml.safe_load_all(printed.output),
     ]
+
+
+def installed(cluster: Cluster, image: str) -> Kubectl:
+    """Have the plugin on every node, installed as people install it."""
+    kubectl = Kubectl.of(cluster, SYSTEM)
+    kubectl.apply(*plugin_objects(image))
+    everywhere = {node.name for node in cluster.nodes}
+    wait_until(lambda: registered(kubectl) == everywhere, MANY, "the driver is not registered on every node")
+    return kubectl
+
+
+def uninstall(cluster: Cluster, image: str) -> None:
+    """Take the plugin away, when no kubelet needs it any more: of pods that are gone, volumes are unmounted later."""
+    wait_until(lambda: not any(map(volumes_on, cluster.nodes)), MANY, "volumes are still mounted")
+    names = [f"{manifest['kind']}/{manifest['metadata']['name']}" for manifest in plugin_objects(image)]
+    Kubectl.of(cluster, SYSTEM).run("delete", *names, "--wait", "--ignore-not-found")
+
+
+def volumes_on(node: Node) -> list[str]:
+    search = 'test ! -d "$1" || find "$1" -name "*.json"'
+    return node.control.run_inside(["sh", "-c", search, "sh", str(Places().records)]).splitlines()
 
 
 def registered(kubectl: Kubectl) -> set[str]:

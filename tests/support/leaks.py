@@ -6,6 +6,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterable
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -13,7 +14,7 @@ from localkube.cluster import Cluster
 from localkube.errors import CommandFailedError
 from support import csinode
 
-PAUSE = 0.05
+PAUSE, LOOKS = 0.01, 30
 NOT_FOUND = 1
 EVERYTHING = json.dumps({"key": "AA==", "range_end": "AA=="})
 # Only python3 is sure to be there; etcd listens inside of the cluster's own network.
@@ -52,8 +53,18 @@ class CommandLines:
         self._thread.join()
 
     def _watch(self) -> None:
+        """Look at what has begun, again and again while it is young: it may become another program, and end soon."""
+        self.seen |= {" ".join(words) for _, words in csinode.command_lines()}
+        newest, young = newest_process(), dict[int, int]()
         while not self._ended.wait(PAUSE):
-            self.seen |= {" ".join(words) for _, words in csinode.command_lines()}
+            before, newest = newest, newest_process()
+            young |= dict.fromkeys(range(before + 1, newest + 1), LOOKS)
+            self.seen |= {" ".join(words) for words in map(csinode.command_line, young) if words}
+            young = {process: left - 1 for process, left in young.items() if left > 1}
+
+
+def newest_process() -> int:
+    return int(Path("/proc/loadavg").read_text().split()[-1])
 
 
 def logs_with(cluster: Cluster, secrets: Iterable[str]) -> list[str]:
