@@ -9,14 +9,17 @@ MANIFESTS := deploy/v1/crd.yaml deploy/v1beta1/crd.yaml deploy/v1/operator.yaml 
 # On every core, a file in one process. Tests wait a third of their time: one more than there are processors keeps
 # these busy.
 PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --dist loadfile
-# Those that share a cluster go one after the other, and wait most of their time: so there are two clusters, and a file
-# stays on one.
+# Those that share a cluster go one after the other, and wait most of their time: so there are three clusters, and a
+# file stays on one.
 # Who chooses a test gets one, and the names of the tests on the way.
-ON_CLUSTERS := $(if $(ARGS),,--numprocesses 2 --dist loadfile --no-loadscope-reorder)
+ON_CLUSTERS := $(if $(ARGS),,--numprocesses 3 --dist loadfile --no-loadscope-reorder)
 # It ends with 3 where Kubernetes cannot be had, and has then said why.
 PREPARE = sh -c '$(BIN)/localkube prepare || [ $$? -eq 3 ]'
-# Whole runs have all that is needed before they begin; who chooses a test has what it asks for.
-PROVIDE = $(if $(ARGS),$(PREPARE),env PYTHONPATH=tests $(BIN)/python -m support.provisions)
+# Whole runs have all that is needed, made while the tests run that need no cluster; who chooses a test has what it asks
+# for. What is begun here ends with the shell that began it.
+PROVISIONS := env PYTHONPATH=tests $(BIN)/python -m support.provisions
+PREPARE_TESTS = $(if $(ARGS),$(PREPARE),$(PROVISIONS) packages)
+PROVIDE = $(if $(ARGS),true,setpriv --pdeathsig TERM -- $(PROVISIONS))
 # Said of whole runs only: who chooses a test does not ask for it.
 SLOWEST := $(if $(ARGS),,--durations=25)
 
@@ -44,8 +47,10 @@ quickstart-cluster: ready redis ## Install on a local Kubernetes, and go through
 
 # A failure in the first part hides nothing of the second; a part of which nothing is chosen (5) leaves it to the other.
 test: ready redis juicefs ## Run every test; those that need Kubernetes skip, and say why, where it cannot be had
-	$(PROVIDE)
+	$(PREPARE_TESTS)
+	$(PROVIDE) & provided=$$!; \
 	$(BIN)/pytest -m 'not cluster' $(PARALLEL) $(SLOWEST) $(ARGS); first=$$?; \
+	wait $$provided || exit; \
 	$(BIN)/pytest -m cluster $(ON_CLUSTERS) $(SLOWEST) $(ARGS); second=$$?; \
 	case $$first-$$second in 5-*) exit $$second ;; *-5 | *-0) exit $$first ;; *) exit $$second ;; esac
 

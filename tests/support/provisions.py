@@ -1,7 +1,10 @@
 """Has all that tests on clusters are made of, before they begin: Kubernetes, and meanwhile the images."""
 
+import contextlib
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from rich.console import Console
 
@@ -10,25 +13,41 @@ from localkube.paths import Home
 from localkube.progress import Progress
 from support import helm, paddlebox, testimages
 
+PACKAGES = "packages"
+OWN_GROUP = Path("/proc/self/autogroup")
+LOWEST = 19
 
-def main() -> None:
+
+def main(words: list[str]) -> None:
+    """Have programs of the system alone, which other tests need, too, or the rest beside these tests."""
     home = Home.from_environment()
     if problems := preflight.problems(home):
         print(f"NO KUBERNETES HERE: {' '.join(problems)}", file=sys.stderr)  # noqa: T201 for the person who waits
         return
     try:
-        provide(home)
+        if words == [PACKAGES]:
+            packages.ensure(Progress())
+        else:
+            step_back()
+            provide(home)
     except errors.LocalkubeError as error:
         sys.exit(f"error: {error}")
 
 
+def step_back() -> None:
+    """Take what processors others leave. The kernel shares them between sessions first, and then between processes."""
+    os.setsid()
+    os.nice(LOWEST)
+    with contextlib.suppress(OSError):  # not every kernel has such groups
+        OWN_GROUP.write_text(str(LOWEST))
+
+
 def provide(home: Home) -> None:
-    progress = Progress()
-    packages.ensure(progress)
+    # Two lines cannot be live at once, nor one beside what tests print.
+    progress = Progress(Console(file=sys.stderr, force_terminal=False, highlight=False, soft_wrap=True))
+    packages.extend_path()
     with ThreadPoolExecutor(1) as pool:
-        # Two lines cannot be live at once.
-        plain = Progress(Console(file=sys.stderr, force_terminal=False, highlight=False, soft_wrap=True))
-        images = pool.submit(make_images, home, plain)
+        images = pool.submit(make_images, home, progress)
         binaries.ensure(home, progress)
         helm.built(home, progress)
         images.result()
@@ -40,4 +59,4 @@ def make_images(home: Home, progress: Progress) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

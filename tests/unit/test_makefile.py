@@ -15,7 +15,7 @@ case "$2" in cluster) exit {cluster} ;; *) exit {others} ;; esac
 """
 PYTHON = f"""#!/bin/sh
 case "$*" in
-"-m support.provisions") echo "$PYTHONPATH $*" >>"$(dirname "$0")/calls" ;;
+"-m support.provisions"*) echo "$PYTHONPATH $*" >>"$(dirname "$0")/calls"; [ "$3" ] || exit {{provided}} ;;
 *) exec {shlex.quote(sys.executable)} "$@" ;;
 esac
 """
@@ -25,12 +25,14 @@ exit {prepared}
 """
 
 
-def make_test(place: Path, *words: str, others: int = 0, cluster: int = 0, prepared: int = 0) -> tuple[bool, list[str]]:
+def make_test(
+    place: Path, *words: str, others: int = 0, cluster: int = 0, prepared: int = 0, provided: int = 0
+) -> tuple[bool, list[str]]:
     """Tell whether it was content, and what it asked of localkube and of pytest."""
     programs = {
         "pytest": PYTEST.format(others=others, cluster=cluster),
         "localkube": LOCALKUBE.format(prepared=prepared),
-        "python": PYTHON,
+        "python": PYTHON.format(provided=provided),
     }
     for name, text in programs.items():
         (place / name).write_text(text)
@@ -55,11 +57,18 @@ def test_both_parts_run_and_one_may_choose_nothing(tmp_path: Path, others: int, 
     )
 
 
-def test_whole_runs_have_all_images_first_and_two_clusters_and_say_which_tests_are_slow(tmp_path: Path) -> None:
+def test_whole_runs_have_all_images_and_three_clusters_and_say_which_tests_are_slow(tmp_path: Path) -> None:
     _, calls = make_test(tmp_path)
-    on_clusters = "pytest -m cluster --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations=25"
+    on_clusters = "pytest -m cluster --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations=25"
     others = "pytest -m not cluster --everywhere --durations=25"
-    assert calls == [on_clusters, others, "tests -m support.provisions"]
+    provisions = "tests -m support.provisions"
+    assert calls == [on_clusters, others, provisions, f"{provisions} packages"]
+
+
+def test_without_images_there_is_no_test_on_a_cluster(tmp_path: Path) -> None:
+    was_content, calls = make_test(tmp_path, provided=1)
+    assert not was_content
+    assert [call[:18] for call in calls if call.startswith("pytest")] == ["pytest -m not clus"]
 
 
 @pytest.mark.parametrize(("prepared", "content", "asked"), [(0, True, True), (3, True, True), (1, False, False)])
