@@ -32,26 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=os.environ.get("LOCALKUBE_KEEP") == "1",
         help="leave the cluster up for the next run (also LOCALKUBE_KEEP=1)",
     )
-    parser.addini(
-        "localkube_together", "a line of test files, without .py, that go to one cluster of several", type="linelist"
-    )
     group.addoption("--localkube-artifacts", default="test-artifacts", help="where failed tests leave their state")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | None:
-    """Let files that need the same large images share a cluster, where files are dealt out to several."""
-    lines = [line.split() for line in config.getini("localkube_together")]
-    if config.getoption("dist") != "loadfile" or not lines:
-        return None
-    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 it is there when this is called
-
-    class Together(LoadFileScheduling):  # type: ignore[misc]  # it has no types
-        def _split_scope(self, nodeid: str) -> str:
-            file = str(super()._split_scope(nodeid))
-            return next((line[0] for line in lines if Path(file).stem in line), file)
-
-    return Together(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -93,7 +93,7 @@ def waiting_for_its_server() -> Manifest:
 def test_workers_wait_for_ready_servers(namespace: Kubectl, jobs: Jobs) -> None:
     jobs.submit(waiting_for_its_server())
     jobs.eventually(lambda: jobs.status("waiting").get("worker", {}).get("starting") == 2, "the workers do not wait")
-    assert jobs.status("waiting")["phase"] == "Starting"
+    jobs.until("Starting", "waiting")
     assert jobs.why("waiting", "Stalled") == ""
     namespace.execute("waiting-ps-0", "touch", "/dev/shm/ready")
     jobs.until("Running", "waiting")
