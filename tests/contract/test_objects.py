@@ -305,3 +305,17 @@ async def test_a_deleted_namespace_takes_all_with_it(api: Api) -> None:
     await gone(api.client, NAMESPACES, where)
     with pytest.raises(errors.NotFoundError):
         await api.client.get(CONFIG_MAPS, Key(where.name, "one"))
+
+
+async def test_in_a_namespace_that_goes_nothing_is_made_and_that_is_why(api: Api) -> None:
+    held = api.config_map("held")
+    held["metadata"]["finalizers"] = ["example.org/held"]
+    await api.client.create(CONFIG_MAPS, held)
+    namespace = Key("", api.namespace)
+    uid = uid_of(await api.client.get(NAMESPACES, namespace))
+    await api.client.delete(NAMESPACES, namespace, Preconditions(uid))
+    with pytest.raises(errors.NamespaceEndsError) as refused:
+        await api.client.create(CONFIG_MAPS, api.config_map("late"))
+    why = f"unable to create new content in namespace {api.namespace} because it is being terminated"
+    assert refused.value.message == f'configmaps "late" is forbidden: {why}'
+    await api.client.patch(CONFIG_MAPS, api.key("held"), {"metadata": {"finalizers": None}})

@@ -223,7 +223,10 @@ class Loop:
         known = (errors.KubeError, ForeignObjectError, CallError)
         trace = None if isinstance(error, known) else error
         words = f"{type(error).__name__}: {error}"
-        log.warning(
+        # What cannot be made in a namespace that goes is no trouble.
+        level = logging.DEBUG if isinstance(error, errors.NamespaceEndsError) else logging.WARNING
+        log.log(
+            level,
             "reconcile failed controller=%s key=%s retry_in=%.1fs: %s",
             self.controller.name, key, delay, words, exc_info=trace,
         )  # fmt: skip

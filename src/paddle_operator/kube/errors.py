@@ -40,6 +40,10 @@ class UnauthorizedError(ApiError): ...
 class ForbiddenError(ApiError): ...
 
 
+class NamespaceEndsError(ForbiddenError):
+    """Nothing is made any more in a namespace that is being deleted: all that is in it goes by itself."""
+
+
 class NotFoundError(ApiError): ...
 
 
@@ -107,12 +111,10 @@ def from_status(status: Manifest, retry_after: float | None = None) -> ApiError:
     code = code_of(status)
     otherwise = ServerError if code >= HTTPStatus.INTERNAL_SERVER_ERROR else ApiError
     kind = BY_REASON.get(str(status.get("reason")), BY_CODE.get(code, otherwise))
-    if kind is InvalidError and _is_another(status):
-        kind = ConflictError
-    return kind(status, retry_after)
-
-
-def _is_another(status: Manifest) -> bool:
-    """Tell a write meant for an earlier object of the same name: the API server calls it invalid."""
     causes = (status.get("details") or {}).get("causes") or []
-    return {cause.get("field") for cause in causes} == {"metadata.uid"}
+    # A write meant for an earlier object of the same name: the API server calls it invalid.
+    if kind is InvalidError and {cause.get("field") for cause in causes} == {"metadata.uid"}:
+        kind = ConflictError
+    if kind is ForbiddenError and {cause.get("reason") for cause in causes} == {"NamespaceTerminating"}:
+        kind = NamespaceEndsError
+    return kind(status, retry_after)

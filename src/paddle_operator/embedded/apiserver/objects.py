@@ -241,8 +241,7 @@ class Objects:
             return
         namespace = self.storage.get(NAMESPACES, Key("", key.namespace))
         if namespace["metadata"].get("deletionTimestamp"):
-            why = f"unable to create new content in namespace {key.namespace} because it is being terminated"
-            raise refusals.forbidden(resource.kind, key.name, why)
+            raise refusals.namespace_ends(resource.kind, key)
 
 
 def _refuse(resource: Resource, name: str, causes: list[Cause]) -> None:

@@ -131,6 +131,15 @@ def forbidden(kind: Kind, name: str, why: str) -> RefusedError:
     return RefusedError(HTTPStatus.FORBIDDEN, "Forbidden", message, details_of(kind, name))
 
 
+def namespace_ends(kind: Kind, key: Key) -> RefusedError:
+    goes = f"namespace {key.namespace} is being terminated"
+    cause = {"reason": "NamespaceTerminating", "message": goes, "field": "metadata.namespace"}
+    why = f"unable to create new content in namespace {key.namespace} because it is being terminated"
+    message = f'{qualified(kind, kind.plural)} "{key.name}" is forbidden: {why}'
+    details = {**details_of(kind, key.name), "causes": [cause]}
+    return RefusedError(HTTPStatus.FORBIDDEN, "Forbidden", message, details)
+
+
 def unauthorized() -> RefusedError:
     return RefusedError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
 
