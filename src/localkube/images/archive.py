@@ -2,8 +2,10 @@
 
 import hashlib
 import io
+import itertools
 import json
 import platform
+import re
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,14 +22,16 @@ RECIPE = 1
 BEGINNING = "1970-01-01T00:00:00Z"
 SEARCH_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 EMPTY_LAYER = bytes(2 * tarfile.BLOCKSIZE)
 
 
 class Layer(NamedTuple):
-    """A layer: the digest of its tar file, without the algorithm's name, and what it is called in the archive."""
+    """A layer: what it is called in the archive, the digest of its tar file, and that of it with all below it."""
 
-    digest: str
     member: str
+    digest: str
+    chain: str
 
 
 def write(path: Path, name: str, layer: Path, entrypoint: Sequence[str] = ()) -> None:
@@ -96,11 +100,16 @@ def layers(archive: Path) -> list[Layer]:
     with _opened(archive) as file:
         image = _image(file)
         digests = json.loads(_member(file, image["Config"]))["rootfs"]["diff_ids"]
-        if len(digests) != len(image["Layers"]):
-            raise errors.LocalkubeError(f"{archive} is damaged: not every layer that it speaks of is in it")
+    if len(digests) != len(image["Layers"]) or not all(map(DIGEST.fullmatch, digests)):
+        raise errors.LocalkubeError(f"{archive} is damaged: not every layer that it speaks of is in it")
     return [
-        Layer(*named) for named in zip((one.removeprefix("sha256:") for one in digests), image["Layers"], strict=True)
+        Layer(*known) for known in zip(image["Layers"], digests, itertools.accumulate(digests, _on_top), strict=True)
     ]
+
+
+def _on_top(chain: str, digest: str) -> str:
+    """Name a layer together with those below it, as container runtimes do."""
+    return f"sha256:{hashlib.sha256(f'{chain} {digest}'.encode()).hexdigest()}"
 
 
 @contextmanager

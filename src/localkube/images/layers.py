@@ -37,17 +37,25 @@ _DRAFT = ".draft-"
 
 
 def unpack(image: Path, place: Path) -> None:
-    """Have each layer of the image at `place`, under its digest; one that has its name there is whole."""
+    """Have each layer of the image at `place`; one that has its name there is whole.
+
+    It is named with those below it: overlays do not take the same directory twice, and images may have a layer twice.
+    """
     for left in place.glob(f"{_DRAFT}*"):
         shutil.rmtree(left)
     for layer in archive.layers(image):
-        if not (place / layer.digest).exists():
+        if not (place / name_of(layer.chain)).exists():
             _unpack(image, layer, place)
 
 
-def keep(place: Path, digests: Iterable[str]) -> None:
+def name_of(chain: str) -> str:
+    """Name a layer's directory; in options of overlays, a colon separates directories."""
+    return chain.removeprefix("sha256:")
+
+
+def keep(place: Path, names: Iterable[str]) -> None:
     """Remove the other layers, which no node has any more."""
-    kept = set(digests)
+    kept = set(names)
     for directory in place.iterdir():
         if not directory.name.startswith(".") and directory.name not in kept:
             shutil.rmtree(directory)
@@ -60,7 +68,7 @@ def _unpack(image: Path, layer: Layer, place: Path) -> None:
         if _extracted(image, layer, draft) != layer.digest:
             raise errors.LocalkubeError(f"{image} is damaged: its layer {layer.member} is not what it should be")
         _hide(draft)
-        draft.rename(place / layer.digest)
+        draft.rename(place / name_of(layer.chain))
 
 
 def _extracted(image: Path, layer: Layer, target: Path) -> str:
@@ -90,7 +98,7 @@ def _pour(source: IO[bytes] | gzip.GzipFile, into: "subprocess.Popen[bytes]") ->
             while part := source.read(AT_ONCE):
                 digest.update(part)
                 into.stdin.write(part)
-    return digest.hexdigest()
+    return f"sha256:{digest.hexdigest()}"
 
 
 def _plain(content: IO[bytes]) -> IO[bytes] | gzip.GzipFile:

@@ -67,7 +67,9 @@ class Wanted:
     def bring_to(self, control: Control) -> None:
         runtime = Runtime(control)
         replaced = _release(runtime, self.names)
-        runtime.add(archive.outline(self.archive), self.identity, [one.digest for one in archive.layers(self.archive)])
+        runtime.add(
+            archive.outline(self.archive), self.identity, [layer.chain for layer in archive.layers(self.archive)]
+        )
         otherwise = f"after the import there is no {' and '.join(self.names)}"
         wait_until(lambda: self._known_to(runtime), RUNTIME_TIMEOUT, otherwise)
         _forget(runtime, replaced)

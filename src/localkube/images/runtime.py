@@ -1,11 +1,11 @@
 """A node's container runtime: which images it has, and the snapshots that stand for their layers."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from localkube import errors
+from localkube.images import layers
 from localkube.init.control import Control
 from localkube.init.root import LAYERS
 from localkube.nodeplane import CONTAINERD_SOCKET
@@ -42,41 +42,34 @@ class Runtime:
         """Take names from images, and have what nothing needs any more gone."""
         self._ask("images", "remove", "--sync", *names)
 
-    def add(self, outline: bytes, identity: str, layers: Sequence[str]) -> None:
-        """Have an image: its layers, by digest and the lowest first, are directories that the node can read."""
-        chain = _chain(layers)
+    def add(self, outline: bytes, identity: str, chain: Sequence[str]) -> None:
+        """Have an image: its layers, the lowest first, are directories that the node can read."""
         known = {row.split()[0] for row in self._ask("snapshots", "list").splitlines()[1:]}
-        for name, parent, layer in zip(chain, ["", *chain], layers, strict=False):
+        for name, parent in zip(chain, ["", *chain], strict=False):
             if name not in known:
-                self._adopt(name, parent, layer, known)
+                self._adopt(name, parent, known)
         self._ask("images", "import", "--digests=false", "--no-unpack", "-", stdin=outline)
-        self._ask("content", "label", identity, f"{KEEPS}={chain[-1]}")
-        for name in set(chain) - known:
+        # From now on the image keeps its snapshots, also those that a killed predecessor left.
+        for top in chain[-1:]:
+            self._ask("content", "label", identity, f"{KEEPS}={top}")
+        for name in chain:
             self._ask("snapshots", "label", name, f"{KEPT}=")
 
-    def _adopt(self, name: str, parent: str, layer: str, known: set[str]) -> None:
+    def _adopt(self, name: str, parent: str, known: set[str]) -> None:
         """Have a snapshot whose files are those of a layer's directory: to copy them would take time and space."""
         draft = f"draft-{name}"
         if draft in known:
             self._ask("snapshots", "remove", draft)
         (mount,) = json.loads(self._ask("snapshots", "prepare", "--mounts", draft, *([parent] if parent else [])))
         place = next((option for option in mount["Options"] if option.startswith("upperdir=")), mount["Source"])
-        words = ["sh", "-c", INSTEAD, "sh", place.removeprefix("upperdir="), str(LAYERS / layer)]
+        words = ["sh", "-c", INSTEAD, "sh", place.removeprefix("upperdir="), str(LAYERS / layers.name_of(name))]
         self.control.run_inside(words)
         self._ask("snapshots", "commit", name, draft)
 
     def layers(self) -> set[str]:
-        """Return the digests of the layers that snapshots stand for."""
-        links = ["find", SNAPSHOTS, "-mindepth", "2", "-maxdepth", "2", "-type", "l", "-printf", "%l\n"]
+        """Name the directories of layers that snapshots stand for."""
+        links = ["find", SNAPSHOTS, "-mindepth", "2", "-maxdepth", "2", "-type", "l", "-printf", "%l\\n"]
         return {link.removeprefix(f"{LAYERS}/") for link in self.control.run_inside(links).splitlines()}
 
     def _ask(self, *words: str, stdin: bytes | None = None) -> str:
         return self.control.run_inside([*CTR, *words], stdin=stdin)
-
-
-def _chain(layers: Sequence[str]) -> list[str]:
-    """Name the snapshot of each layer as containerd does: after the layer and all below it."""
-    names = [f"sha256:{digest}" for digest in layers[:1]]
-    for digest in layers[1:]:
-        names.append(f"sha256:{hashlib.sha256(f'{names[-1]} sha256:{digest}'.encode()).hexdigest()}")
-    return names

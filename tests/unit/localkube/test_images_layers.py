@@ -34,6 +34,10 @@ def _digest(layer: bytes) -> str:
     return hashlib.sha256(layer).hexdigest()
 
 
+def _chained(lower: bytes, upper: bytes) -> str:
+    return hashlib.sha256(f"sha256:{_digest(lower)} sha256:{_digest(upper)}".encode()).hexdigest()
+
+
 def _image(path: Path, *contents: bytes, told: list[str] | None = None) -> Path:
     """Write an image of these layers; `told` is what it says of their digests."""
     digests = told or [_digest(content) for content in contents]
@@ -50,18 +54,26 @@ def _image(path: Path, *contents: bytes, told: list[str] | None = None) -> Path:
 
 
 @as_root
-def test_each_layer_is_unpacked_under_its_digest_with_its_owners_and_only_once(tmp_path: Path) -> None:
+def test_each_layer_is_unpacked_under_its_name_with_its_owners_and_only_once(tmp_path: Path) -> None:
     lower, upper = _layer("etc/", "etc/hosts"), _layer("srv/", "srv/file")
     image, place = _image(tmp_path / "image.tar", lower, upper), tmp_path / "layers"
     place.mkdir()
     layers.unpack(image, place)
-    assert {path.name for path in place.iterdir()} == {_digest(lower), _digest(upper)}
-    file = place / _digest(upper) / "srv/file"
+    assert {path.name for path in place.iterdir()} == {_digest(lower), _chained(lower, upper)}
+    file = place / _chained(lower, upper) / "srv/file"
     assert (file.read_text(), file.stat().st_uid, file.stat().st_gid) == ("srv/file", 12, 34)
-    assert stat.S_IMODE((place / _digest(upper)).stat().st_mode) == 0o755
+    assert stat.S_IMODE((place / _digest(lower)).stat().st_mode) == 0o755
     file.write_text("as it was left")
     layers.unpack(image, place)
     assert file.read_text() == "as it was left"
+
+
+@as_root
+def test_a_layer_that_an_image_has_twice_is_two_directories(tmp_path: Path) -> None:
+    layer, place = _layer("file"), tmp_path / "layers"
+    place.mkdir()
+    layers.unpack(_image(tmp_path / "image.tar", layer, layer), place)
+    assert {path.name for path in place.iterdir()} == {_digest(layer), _chained(layer, layer)}
 
 
 @as_root
@@ -92,8 +104,9 @@ def test_a_layer_that_is_not_what_it_should_be_is_refused_and_leaves_nothing(tmp
     assert list(place.iterdir()) == []
 
 
-def test_an_image_that_lacks_a_layer_is_refused(tmp_path: Path) -> None:
-    image = _image(tmp_path / "image.tar", _layer("file"), told=["0" * 64, "1" * 64])
+@pytest.mark.parametrize("told", [["0" * 64, "1" * 64], [".."]])
+def test_an_image_that_does_not_name_its_layers_is_refused(tmp_path: Path, told: list[str]) -> None:
+    image = _image(tmp_path / "image.tar", _layer("file"), told=told)
     with pytest.raises(errors.LocalkubeError, match="not every layer"):
         layers.unpack(image, tmp_path)
 
@@ -113,7 +126,7 @@ def test_an_outline_is_the_same_image_with_nothing_in_it(tmp_path: Path) -> None
     outline.write_bytes(archive.outline(image))
     assert archive.identity(outline) == archive.identity(image)
     assert archive.references(outline) == archive.references(image)
-    assert [layer.digest for layer in archive.layers(outline)] == [layer.digest for layer in archive.layers(image)]
+    assert [layer.chain for layer in archive.layers(outline)] == [layer.chain for layer in archive.layers(image)]
     for layer in archive.layers(outline):
         with archive.opened_layer(outline, layer) as content, tarfile.open(fileobj=content) as tar:
             assert tar.getmembers() == []

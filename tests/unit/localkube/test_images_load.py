@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from localkube import errors
-from localkube.images import archive, load
+from localkube.images import archive, layers, load
 from localkube.init.control import Control
 from localkube.progress import Progress
 
@@ -133,8 +133,9 @@ def test_other_content_under_the_same_name_replaces_the_old_and_leaves_nothing_o
     assert set(node.manifests) == {NAME, archive.identity(new)}
     assert node.manifests[NAME] == node.manifests[archive.identity(new)]
     (layer,) = archive.layers(new)
-    assert node.snapshots == {f"sha256:{layer.digest}": f"/opt/localkube/layers/{layer.digest}"}
-    assert [path.name for path in (tmp_path / "layers").iterdir() if path.is_dir()] == [layer.digest]
+    name = layers.name_of(layer.chain)
+    assert node.snapshots == {f"sha256:{name}": f"/opt/localkube/layers/{name}"}
+    assert [path.name for path in (tmp_path / "layers").iterdir() if path.is_dir()] == [name]
 
 
 def test_replaced_content_that_has_another_name_stays(tmp_path: Path, progress: Progress) -> None:
