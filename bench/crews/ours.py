@@ -7,9 +7,10 @@ import sys
 from crews import crew
 from paddle_operator.api.manifest import Key, Manifest, key_of, uid_of
 from paddle_operator.control.controller import Controller, Trigger, World, key_of_owner
-from paddle_operator.control.manager import Election, Manager, Settings, collect_rarely, signals
+from paddle_operator.control.manager import Election, Manager, Settings
 from paddle_operator.control.outcome import Done, Outcome
 from paddle_operator.control.plan import Apply, Create, Plan, Status
+from paddle_operator.control.process import collect_rarely, signals
 from paddle_operator.control.store import by_owner
 from paddle_operator.kube import config
 from paddle_operator.kube.client import Client

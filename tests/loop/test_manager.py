@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from paddle_operator.api.manifest import Key
-from paddle_operator.control import manager as managing_module
+from paddle_operator.control import process
 from paddle_operator.control.calls import Call, Caller
 from paddle_operator.control.controller import Controller, Trigger, World
 from paddle_operator.control.health import Address, parse_address
@@ -277,7 +277,7 @@ async def test_the_second_signal_ends_it_at_once() -> None:
     began = asyncio.Event()
 
     async def run() -> None:
-        with managing_module.signals(asyncio.Event()):
+        with process.signals(asyncio.Event()):
             began.set()
             await asyncio.Event().wait()
 
@@ -291,7 +291,7 @@ async def test_the_second_signal_ends_it_at_once() -> None:
 
 async def test_the_first_signal_asks_to_stop() -> None:
     stop = asyncio.Event()
-    with managing_module.signals(stop):
+    with process.signals(stop):
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.wait_for(stop.wait(), 5)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from paddle_operator.api.manifest import Key
 from paddle_operator.control.lease import Timing
-from paddle_operator.control.manager import Election, Manager, Settings, signals
+from paddle_operator.control.manager import Election, Manager, Settings
+from paddle_operator.control.process import signals
 from paddle_operator.kube import config
 from paddle_operator.kube.client import Client
 from support.family import FAMILY

@@ -4,19 +4,20 @@ import asyncio
 import logging
 import secrets
 import socket
-from collections.abc import Iterator
 from typing import TypeVar
 
 import click
 
 from paddle_operator.api.manifest import Key
 from paddle_operator.api.names import ANNOTATION_APPLIED, MANAGER
+from paddle_operator.cli.failures import words
 from paddle_operator.cli.goflags import GoCommand, ignored_options
 from paddle_operator.cli.training import training_options
 from paddle_operator.control import health
 from paddle_operator.control.controller import Controller
 from paddle_operator.control.lease import LeadershipLostError
-from paddle_operator.control.manager import Election, Manager, Settings, collect_rarely, signals
+from paddle_operator.control.manager import Election, Manager, Settings
+from paddle_operator.control.process import collect_rarely, signals
 from paddle_operator.controllers import cachebackend, paddlejob, samplejob, sampleset, trainingjob
 from paddle_operator.desired.paddlejob import snapshot as paddle
 from paddle_operator.desired.sampleset import snapshot as data
@@ -115,15 +116,6 @@ def manager(  # noqa: PLR0913 one parameter for each option people know from oth
     else:
         return
     raise click.ClickException(failed)
-
-
-def words(error: BaseException) -> Iterator[str]:
-    """Give what each error in a group of groups says."""
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from words(inner)
-    else:
-        yield str(error)
 
 
 async def run(reached: config.Config, controllers: list[Controller], settings: Settings) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.cli.manager import controllers
 from paddle_operator.cli.runview import Lines, Screen, listed, view
-from paddle_operator.control.manager import signals
+from paddle_operator.control.process import signals
 from paddle_operator.desired.installation.managers import NAMESPACE
 from paddle_operator.desired.paddlejob import snapshot as paddle
 from paddle_operator.desired.sampleset import snapshot as data

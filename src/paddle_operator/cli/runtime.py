@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from paddle_operator.cli.manager import words
-from paddle_operator.control.manager import collect_rarely
+from paddle_operator.cli.failures import words
+from paddle_operator.control.process import collect_rarely
 from paddle_operator.desired.sampleset.servers import PORT
 from paddle_operator.engines.juicefs import command, confinement, flags, ledger
 from paddle_operator.engines.juicefs.fetching import Place

@@ -3,10 +3,8 @@
 import asyncio
 import contextlib
 import functools
-import gc
 import logging
-import signal
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -27,8 +25,6 @@ from paddle_operator.kube.watch import Pace
 
 log = logging.getLogger(__name__)
 FLUSH_SECONDS = 2.0
-# Objects between two looks at the young, looks between two at the older; Python's own 700 are for small programs.
-COLLECTION = (20_000, 20, 20)
 
 
 @dataclass(frozen=True)
@@ -166,29 +162,3 @@ async def _cancel(*tasks: asyncio.Task[None] | asyncio.Task[Literal[True]]) -> N
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def collect_rarely() -> None:
-    """Let the process look for cycles less often: what it holds stays, and nearly all the rest goes by itself."""
-    gc.freeze()
-    gc.set_threshold(*COLLECTION)
-
-
-@contextlib.contextmanager
-def signals(stop: asyncio.Event) -> Iterator[None]:
-    """Stop in order at the first signal, at once at the second."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-    def asked() -> None:
-        if stop.is_set() and task is not None:
-            task.cancel()
-        stop.set()
-
-    caught = (signal.SIGTERM, signal.SIGINT)
-    for number in caught:
-        loop.add_signal_handler(number, asked)
-    try:
-        yield
-    finally:
-        for number in caught:
-            loop.remove_signal_handler(number)

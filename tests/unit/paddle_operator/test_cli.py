@@ -8,7 +8,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from paddle_operator.cli.main import main
+from paddle_operator.cli.main import VERBS, main
 
 PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
 
@@ -30,7 +30,21 @@ def test_help_names_every_verb() -> None:
     assert result.exit_code == 0
     assert result.output.startswith("Usage: ")
     listed = result.output.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in listed] == sorted(main.commands)
+    assert [line.split()[0] for line in listed] == sorted(VERBS)
+
+
+def test_a_verb_imports_nothing_of_the_others() -> None:
+    """A runtime server begins beside each partition, a plugin on each node: both soon."""
+    others = {
+        "version": ("aiohttp", "grpc"),
+        "csi-node": ("aiohttp",),
+        "runtime-server": ("grpc", "paddle_operator.kube"),
+    }
+    for verb, modules in others.items():
+        program = f"import sys; sys.argv[1:] = [{verb!r}, '--help']; from paddle_operator.cli.main import main"
+        look = f"print([name for name in {modules!r} if name in sys.modules])"
+        argv = [sys.executable, "-c", f"{program}; main(standalone_mode=False); {look}"]
+        assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()[-1] == "[]", verb
 
 
 def test_an_unknown_verb_is_refused_in_one_sentence() -> None:
