@@ -8,7 +8,7 @@ MANIFESTS := deploy/v1/crd.yaml deploy/v1beta1/crd.yaml deploy/v1/operator.yaml 
 	deploy/chart/templates/operator.yaml deploy/chart/templates/extensions.yaml
 # On every core, a file in one process. Tests wait a third of their time: one more than there are processors keeps
 # these busy.
-PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --dist loadfile
+PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder
 # Those that share a cluster go one after the other, and wait most of their time: so there are three clusters, and a
 # file stays on one.
 # Who chooses a test gets one, and the names of the tests on the way.
