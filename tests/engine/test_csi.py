@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -69,10 +70,12 @@ def shared(redis: Redis, place: Path) -> Iterator[Node]:
 
 @pytest.fixture
 def node(shared: Node) -> Iterator[Node]:
-    """Give a node without volumes, whose plugin runs."""
+    """Give a node without volumes, whose plugin runs; who fails is shown what the plugin said meanwhile."""
+    said = shared.log.stat().st_size if shared.log.exists() else 0
     shared.start_plugin()
     yield shared
     shared.clear()
+    sys.stdout.write(f"--- the plugin's log\n{shared.log.read_bytes()[said:].decode(errors='replace')}")
 
 
 @pytest.fixture
@@ -130,6 +133,25 @@ def test_asking_twice_mounts_once(node: Node, volume: Volume) -> None:
     target = node.publish("a", volume.handle, volume.secret())
     node.publish("a", volume.handle, volume.secret())
     assert len(node.layers(target)) == 1
+
+
+def test_a_note_that_the_kubelet_is_writing_anew_does_not_take_the_volume_from_its_pod(
+    node: Node, volume: Volume
+) -> None:
+    target = node.publish("a", volume.handle, volume.secret())
+    clients = node.clients(volume.handle)
+    node.publish("b", volume.handle, volume.secret())
+    node.note("a", volume.handle).write_text("")
+    node.unpublish("b", volume.handle)
+    node.publish("a", volume.handle, volume.secret())
+    assert (node.clients(volume.handle), len(node.layers(target))) == (clients, 1)
+
+
+def test_a_client_is_brought_back_while_the_kubelet_is_writing_a_note_anew(node: Node, volume: Volume) -> None:
+    node.publish("a", volume.handle, volume.secret())
+    node.note("a", volume.handle).write_text("")
+    node.kill_client(volume.handle)
+    wait_until(lambda: node.is_served(volume.handle), 90, "the client does not come back")
 
 
 def test_the_last_pod_takes_the_client_the_mount_and_the_secret_with_it(node: Node, volume: Volume) -> None:

@@ -150,6 +150,10 @@ class Node:
     def target(self, pod: str, volume: str) -> Path:
         return self.places.pods / pod / "volumes/kubernetes.io~csi" / volume / "mount"
 
+    def note(self, pod: str, volume: str) -> Path:
+        """Say where the kubelet writes down what is mounted at a pod's place."""
+        return self.target(pod, volume).with_name("vol_data.json")
+
     def publish(
         self, pod: str, volume: str, secret: dict[str, str], *, readonly: bool = False, options: str = ""
     ) -> Path:
@@ -157,7 +161,7 @@ class Node:
         target = self.target(pod, volume)
         target.parent.mkdir(parents=True, exist_ok=True)
         written = {"driverName": CSI_DRIVER, "volumeHandle": volume, "specVolID": volume}
-        (target.parent / "vol_data.json").write_text(json.dumps(written))
+        self.note(pod, volume).write_text(json.dumps(written))
         self.published.append((pod, volume))
         request = NodePublishVolumeRequest(
             volume_id=volume,
@@ -173,7 +177,7 @@ class Node:
     def unpublish(self, pod: str, volume: str) -> None:
         target = self.target(pod, volume)
         self.call("csi.v1.Node/NodeUnpublishVolume", NodeUnpublishVolumeRequest(volume, str(target)), Empty)
-        (target.parent / "vol_data.json").unlink(missing_ok=True)
+        self.note(pod, volume).unlink(missing_ok=True)
 
     def container(self, target: Path, *, subpath: str = "", propagation: str = "private") -> Container:
         """Start one as a runtime does: it has a copy of the volume's mount, and no other of JuiceFS."""

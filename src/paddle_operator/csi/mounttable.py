@@ -57,6 +57,12 @@ def layers(mounts: Iterable[Mount], place: Path) -> list[Mount]:
     return [mount for mount in mounts if mount.place == place]
 
 
+def copies(mounts: list[Mount], place: Path) -> list[Mount]:
+    """Give what else is mounted of the file systems at a place."""
+    devices = {mount.device for mount in layers(mounts, place)}
+    return [mount for mount in mounts if mount.device in devices and mount.place != place]
+
+
 def uncovered(mounts: list[Mount], devices: frozenset[str]) -> list[Mount]:
     """Give the mounts of these file systems that a path still leads to."""
     covered = {(mount.parent, mount.place) for mount in mounts}

@@ -99,13 +99,16 @@ class Stage:
         layers = mounttable.layers(self.ground.node.mounts(), self.place)
         return layers[-1] if layers else None
 
+    def _targets(self, table: list[Mount]) -> list[Path]:
+        return self.ground.targets.of(self.handle, self.place, table)
+
     def _keep(self, volume: Volume) -> None:
         if self.ground.records.find(self.directory) != volume:
             self.ground.records.keep(volume)
 
     def _mended(self, volume: Volume) -> Mount:
         """Have a client that lives, and no copy of a dead one's mount."""
-        stage = self._mounted()
+        stage, targets = self._mounted(), self._targets(self.ground.node.mounts())
         life = self.observe_life()
         if life is Life.SILENT:
             raise self._silent()
@@ -115,7 +118,7 @@ class Stage:
         else:
             self.ground.clients.check(volume, stage)  # an earlier plugin may have ended before it did
         try:
-            mended = self.ground.recovery.mend(stage, self.ground.targets.of(self.handle))
+            mended = self.ground.recovery.mend(stage, targets)
         except NoAnswerError:
             raise self._silent() from None
         if mended:
@@ -138,7 +141,7 @@ class Stage:
     def _release_if_unused(self) -> bool:
         """Let go of a volume that no pod has; its client ends by itself."""
         table = self.ground.node.mounts()
-        if any(mounttable.layers(table, target) for target in self.ground.targets.of(self.handle)):
+        if any(mounttable.layers(table, target) for target in self._targets(table)):
             return False
         self.ground.clients.stop(self.directory)
         self.ground.records.drop(self.directory)

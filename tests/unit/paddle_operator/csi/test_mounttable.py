@@ -25,6 +25,12 @@ def test_of_two_mounts_at_a_place_the_last_is_on_top() -> None:
     assert [mount.identity for mount in mounttable.layers(mounttable.parse(LIST), Path("/data"))] == [30, 31]
 
 
+def test_copies_are_of_the_same_file_system_elsewhere() -> None:
+    table = mounttable.parse(LIST)
+    assert [mount.identity for mount in mounttable.copies(table, Path("/data"))] == [40]
+    assert mounttable.copies(table, Path("/elsewhere")) == []
+
+
 def test_only_what_a_path_leads_to_is_uncovered() -> None:
     table = mounttable.parse(LIST)
     assert [mount.identity for mount in mounttable.uncovered(table, frozenset({"0:50"}))] == [40]
