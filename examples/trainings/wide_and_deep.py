@@ -37,8 +37,7 @@ def network() -> paddle.static.Variable:
     score = paddle.static.nn.fc(paddle.concat([features, deep], axis=1), 1)
     loss = paddle.mean(paddle.nn.functional.binary_cross_entropy_with_logits(score, clicked))
     strategy = fleet.DistributedStrategy()
-    strategy.a_sync = True
-    strategy.a_sync_configs = {"k_steps": 5}
+    strategy.a_sync = True  # without k_steps, with which several workers may wait for ever at their start
     fleet.distributed_optimizer(paddle.optimizer.SGD(learning_rate=0.5), strategy).minimize(loss)
     return loss
 

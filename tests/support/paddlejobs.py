@@ -14,6 +14,7 @@ ENDLESS = ("python3", "/opt/testbox/listen.py")
 LABEL = "batch.paddlepaddle.org/job"
 PATIENCE = 90.0
 KILLED = 128 + signal.SIGKILL
+LAST_LINES = 12
 
 
 def role(replicas: int, *command: str) -> Manifest:
@@ -90,6 +91,17 @@ class Jobs:
             told = {name: (phase, self.why(name), self.why(name, "Stalled")) for name, phase in self.phases().items()}
             pods = {name: pod.get("status") for name, pod in self.pods().items()}
             raise AssertionError(f"{error}: {told}; pods: {pods}") from error
+
+    def last_words(self, name: str) -> str:
+        """Give the end of what each pod of a job printed; of one that did not begin, why not."""
+
+        def printed(pod: str) -> str:
+            try:
+                return self.kubectl.run("logs", pod, f"--tail={LAST_LINES}")
+            except CommandFailedError as error:
+                return str(error)
+
+        return "\n".join(f"--- {pod}\n{printed(pod)}" for pod in sorted(self.pods(name)))
 
     def versions(self) -> dict[str, str]:
         """Give the version of each job and of all that was made for them."""
