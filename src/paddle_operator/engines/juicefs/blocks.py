@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 CHUNKS = re.compile(r"^ *chunks:\n(.*)", re.MULTILINE | re.DOTALL)
 SLICE = re.compile(r"^\t\d+:\t(\d+)\t(\d+)\t(\d+)\t(\d+)$", re.MULTILINE)
 LENGTH = re.compile(r"^ *length:\s.*?(\d+)(?: Bytes\)?)?$", re.MULTILINE)
@@ -15,7 +17,7 @@ CHECKSUMMED = 32 << 10
 CHECKSUM = 4
 
 
-class Slice(NamedTuple):
+class Slice(msgspec.Struct, frozen=True, order=True, array_like=True, gc=False):
     """A piece of a file: it is `length` bytes from `offset` on of the data stored under `id`."""
 
     id: int
@@ -24,7 +26,7 @@ class Slice(NamedTuple):
     length: int
 
 
-class Block(NamedTuple):
+class Block(msgspec.Struct, frozen=True, gc=False):
     """A part of what is stored under an id, in an object and in a file of the cache."""
 
     id: int
@@ -38,8 +40,8 @@ class Block(NamedTuple):
     @property
     def path(self) -> str:
         """Give where it usually is below a cache's `raw`."""
-        id_, number, size = self
-        return f"chunks/{id_ // 1000 // 1000}/{id_ // 1000}/{id_}_{number}_{size}"
+        id_ = self.id
+        return f"chunks/{id_ // 1000 // 1000}/{id_ // 1000}/{id_}_{self.number}_{self.size}"
 
     @property
     def spread_path(self) -> str:

@@ -12,7 +12,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from paddle_operator.engines.juicefs.blocks import NAME, Block, is_whole
 
@@ -26,7 +27,7 @@ READ_SIZE = 256 << 10
 READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Copy(NamedTuple):
+class Copy(msgspec.Struct, frozen=True, gc=False):
     """A file of the cache that can be a block by its name and size, and when it was last changed."""
 
     path: str
@@ -79,7 +80,7 @@ def copies_at(roots: tuple[str, ...], place: str, size: int) -> list[Copy]:
             status = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
             continue
-        if stat.S_ISREG(status.st_mode) and is_whole(size, status.st_size):
+        if stat.S_ISREG(status.st_mode) and (status.st_size == size or is_whole(size, status.st_size)):
             found.append(Copy(path, status.st_ctime_ns))
     return found
 

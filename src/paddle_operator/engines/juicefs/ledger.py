@@ -8,7 +8,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from paddle_operator.engines.juicefs.blocks import Block
 
@@ -33,7 +34,7 @@ BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 UNUSABLE = (OSError, sqlite3.Error, OverflowError, ValueError)
 
 
-class Seen(NamedTuple):
+class Seen(msgspec.Struct, frozen=True, gc=False):
     """A block's file as it was seen: the time of its last change, and the checksum of the block's bytes once read."""
 
     changed: int

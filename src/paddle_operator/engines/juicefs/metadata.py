@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from paddle_operator.engines.juicefs import redis
 from paddle_operator.engines.juicefs.blocks import Slice
@@ -112,7 +113,7 @@ def visible(chunk: Reply) -> list[Slice]:
         writes = [WRITE.unpack(write) for write in chunk]  # type: ignore[arg-type,union-attr]  # or TypeError
     except (TypeError, struct.error) as error:
         raise RedisError("this is not how JuiceFS writes down the pieces of a file") from error
-    extents: list[Extent] = [(write[0], Slice._make(write[1:])) for write in writes]
+    extents: list[Extent] = [(write[0], Slice(*write[1:])) for write in writes]
     if len(extents) > 1:
         extents = sorted(uppermost(extents))
     return [piece for _, piece in extents if piece.id]
@@ -131,10 +132,10 @@ def uncovered(extent: Extent, start: int, end: int) -> Iterator[Extent]:
     """Give what stays of an extent when something is written over a part of the chunk."""
     here, piece = extent
     if (before := min(start - here, piece.length)) > 0:
-        yield here, piece._replace(length=before)
+        yield here, replace(piece, length=before)
     if (after := min(here + piece.length - end, piece.length)) > 0:
         skipped = piece.length - after
-        yield here + skipped, piece._replace(offset=piece.offset + skipped, length=after)
+        yield here + skipped, replace(piece, offset=piece.offset + skipped, length=after)
 
 
 @contextlib.contextmanager

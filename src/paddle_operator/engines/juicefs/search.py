@@ -111,14 +111,14 @@ class Search:
         self, records: Iterable[Expected], findings: Findings, examine: Callable[[list[Block]], Verdict]
     ) -> Iterator[Expected]:
         for sought in self._batches(records):
-            verdict = examine([block for _, blocks in sought for block in blocks])
+            everything = [block for _, blocks in sought for block in blocks]
+            verdict = examine(everything)
+            findings.files += len(sought)
+            findings.bytes += sum(piece.length for record, _ in sought for piece in record.pieces or ())
+            findings.expected += len(everything)
+            findings.present += sum(map(verdict.present.__contains__, everything))
             for record, blocks in sought:
-                present = sum(block in verdict.present for block in blocks)
-                findings.files += 1
-                findings.bytes += sum(piece.length for piece in record.pieces or ())
-                findings.expected += len(blocks)
-                findings.present += present
-                if record.pieces is None or present < len(blocks):
+                if record.pieces is None or not verdict.present.issuperset(blocks):
                     findings.lack(record, is_damaged=not verdict.damaged.isdisjoint(blocks))
                     yield record
 
