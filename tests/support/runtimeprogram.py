@@ -28,7 +28,8 @@ import contextlib, pathlib, sqlite3, sys
 count = 0
 for file in pathlib.Path(sys.argv[1]).glob("*.ledger"):
     with contextlib.closing(sqlite3.connect(file)) as connection:
-        count += connection.execute("SELECT count(*) FROM blocks WHERE crc IS NULL").fetchone()[0]
+        for query in ("SELECT count(*) FROM blocks WHERE crc IS NULL", "SELECT count(*) FROM notes"):
+            count += connection.execute(query).fetchone()[0]
 print(count)
 """
 

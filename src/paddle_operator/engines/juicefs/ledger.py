@@ -5,6 +5,7 @@ import logging
 import sqlite3
 import struct
 import zlib
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,11 @@ VERSION = 1
 SUFFIX = ".ledger"
 TABLE = """CREATE TABLE IF NOT EXISTS blocks
     (key INTEGER PRIMARY KEY, size INTEGER, changed INTEGER, crc INTEGER, seal INTEGER)"""
+# What was seen and is not read yet, many blocks in a row: one for each takes longer, and is made at leisure.
+NOTES = "CREATE TABLE IF NOT EXISTS notes (number INTEGER PRIMARY KEY, content BLOB, seal INTEGER)"
+# The last one first: of a block that was noted twice, the first note is to stay.
+NOTE = "SELECT number, content, seal FROM notes ORDER BY number DESC LIMIT 1"
+LAST = "SELECT max(key) FROM blocks"
 SELECT = "SELECT key, size, changed, crc, seal FROM blocks WHERE key IN (SELECT value FROM json_each(?))"
 UNREAD = "SELECT key, size, changed, crc, seal FROM blocks WHERE crc IS NULL AND key > ? ORDER BY key LIMIT ?"
 INDEX = "CREATE INDEX IF NOT EXISTS unread ON blocks (key) WHERE crc IS NULL"
@@ -41,6 +47,7 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
     crc: int | None = None
 
 
+Row = tuple[int, int, int, int | None]
 # What a row that is damaged itself says.
 NEVER = Seen(-1)
 
@@ -67,10 +74,14 @@ class Book:
         return self._connection is not None
 
     def known(self, blocks: Iterable[Block]) -> dict[Block, Seen]:
+        """Tell what was entered of blocks; those behind the last one need not be looked for."""
         keys = {key_of(block): block for block in blocks}
         if self._connection is None or not keys:
             return {}
         try:
+            (last,) = self._connection.execute(LAST).fetchone()
+            if last is None or last < min(keys):
+                return {}
             rows = self._connection.execute(SELECT, (str(list(keys)),)).fetchall()
         except UNUSABLE as error:
             self._give_up(error)
@@ -98,7 +109,7 @@ class Book:
         }
 
     def remember(self, news: Mapping[Block, Seen], gone: Iterable[Block] = ()) -> None:
-        """Write down and forget all of it, or nothing."""
+        """Write down and forget all of it, or nothing; what is not read yet is noted, and known once it is entered."""
         forgotten = [(key_of(block),) for block in gone]
         if self._connection is None or not (news or forgotten):
             return
@@ -107,12 +118,33 @@ class Book:
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
                 self._connection.executemany("DELETE FROM blocks WHERE key = ?", forgotten)
-                self._connection.executemany(
-                    "INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?, ?)", ((*row, sealed(*row)) for row in rows)
-                )
-            self._grew = True
+                self._put(row for row in rows if row[3] is not None)
+                if content := noted(row for row in rows if row[3] is None):
+                    self._connection.execute("INSERT INTO notes VALUES (NULL, ?, ?)", (content, zlib.crc32(content)))
         except UNUSABLE as error:
             self._give_up(error)
+
+    def enter(self) -> bool:
+        """Enter what was noted together, block by block, and tell whether there was anything."""
+        entered = 0
+        if self._connection is None:
+            return False
+        try:
+            with self._connection:
+                self._connection.execute("BEGIN IMMEDIATE")
+                if note := self._connection.execute(NOTE).fetchone():
+                    self._put(rows_of(*note[1:]))
+                    entered = self._connection.execute("DELETE FROM notes WHERE number = ?", note[:1]).rowcount
+        except UNUSABLE as error:
+            self._give_up(error)
+            return False
+        return entered > 0
+
+    def _put(self, rows: Iterable[Row]) -> None:
+        if self._connection is not None:
+            entries = ((*row, sealed(*row)) for row in rows)
+            self._connection.executemany("INSERT OR REPLACE INTO blocks VALUES (?, ?, ?, ?, ?)", entries)
+            self._grew = True
 
     def close(self) -> None:
         if self._connection is None:
@@ -182,6 +214,7 @@ def prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(TABLE)
     connection.execute(INDEX)
+    connection.execute(NOTES)
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
@@ -218,6 +251,21 @@ def key_of(block: Block) -> int:
 
 def block_of(key: int, size: int) -> Block:
     return Block(key >> NUMBERS, key & ((1 << NUMBERS) - 1), size)
+
+
+def noted(rows: Iterable[Row]) -> bytes:
+    content = array("q")
+    for row in rows:
+        content.extend(row[:3])
+    return content.tobytes()
+
+
+def rows_of(content: object, seal: object) -> Iterator[Row]:
+    """Give what was noted; nothing of a note that was damaged itself."""
+    if isinstance(content, bytes) and zlib.crc32(content) == seal:
+        numbers = array("q", content)
+        for key, size, changed in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+            yield key, size, changed, None
 
 
 def sealed(key: int, size: int, changed: int, crc: int | None) -> int | None:

@@ -93,6 +93,8 @@ class Search:
         """Have what is needed to examine blocks, in this thread alone."""
         roots = tuple(map(str, self.trees))
         with self.ledger.opened() as book, ThreadPoolExecutor(READERS, "reader") as readers:
+            while book.enter():
+                pass
             yield lambda blocks: examined(roots, blocks, book, readers), book
 
     def _batches(self, records: Iterable[Expected]) -> Iterator[Sought]:

@@ -41,6 +41,8 @@ def learn(ledgers: Path, caches: tuple[Path, ...], is_over: Callable[[], bool]) 
     for volume in ledger.volumes(ledgers):
         roots = tuple(map(str, cachefiles.raw_trees(caches, volume)))
         with Ledger(ledgers, volume).opened() as book:
+            while not is_over() and book.enter():
+                pass
             last = -1
             while not is_over() and (unread := book.unread(last, BATCH)):
                 last = max(unread)

@@ -104,17 +104,31 @@ def test_what_changed_before_it_was_read_is_never_taken_for_what_was_first_read(
         assert list(book.known([Block(number, 0, 5) for number in (1, 2, 3)])) == [Block(3, 0, 5)]
 
 
-def test_what_is_interrupted_is_gone_on_with(tmp_path: Path) -> None:
+# After how many looks whether it is over it is, and how many blocks are entered and not read by then.
+@pytest.mark.parametrize(("looks", "unread"), [(0, 0), (1, 3), (3, 3), (4, 2), (6, 0)])
+def test_what_is_interrupted_is_gone_on_with(tmp_path: Path, looks: int, unread: int) -> None:
     of = made(tmp_path)
     assert looked(of).present == 3
-    turns = iter([False, False, True, True])
-    study.learn(of.ledger.directory, (tmp_path / "cache",), lambda: next(turns))
+    answers = iter([False] * looks)
+    study.learn(of.ledger.directory, (tmp_path / "cache",), lambda: next(answers, True))
     with of.ledger.opened() as book:
-        assert len(book.unread(-1, 9)) == 2
+        assert len(book.unread(-1, 9)) == unread
     study.learn(of.ledger.directory, (tmp_path / "cache",), lambda: False)
     for number in (1, 2, 3):
         file(of.trees[0], number).write_bytes(b"other")
     assert looked(of).damaged == ["a", "b", "c"]
+
+
+def test_a_file_that_is_asked_for_several_times_counts_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "BATCH", 1)
+    of = made(tmp_path)
+    asked = records("a") * 3
+    for findings in (looked(of, asked), studied(of, asked), looked(of, asked)):
+        assert (findings.expected, findings.present) == (3, 3)
+    file(of.trees[0], 1).write_bytes(b"other")
+    assert looked(of, asked).damaged == ["a", "a", "a"]
 
 
 def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
