@@ -8,12 +8,12 @@ import secrets
 import shutil
 import stat
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from isal import isal_zlib
 
 from paddle_operator.engines.juicefs.blocks import NAME, Block, is_whole
 
@@ -94,7 +94,7 @@ def checksum(path: str, size: int, buffer: memoryview) -> int | None:
         return None
     try:
         while left and (count := os.readv(descriptor, [buffer[:left]])):
-            crc = zlib.crc32(buffer[:count], crc)
+            crc = isal_zlib.crc32(buffer[:count], crc)
             left -= count
     except OSError:
         return None

@@ -1,6 +1,7 @@
 """Cache directories: what is in them is counted by names, and only blocks are removed."""
 
 import os
+import zlib
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,13 @@ def test_a_cache_that_is_given_up_loses_its_blocks_and_its_name_and_nothing_else
     assert (gone.exists(), unsaved.exists(), other.exists()) == (False, True, True)
     assert cachefiles.give_up((cache,)) == Holding()
     assert cachefiles.identity((cache,)) not in ("", before)
+
+
+@pytest.mark.parametrize("size", [1, 15, 100_000, 300_000, cachefiles.READ_SIZE])
+def test_a_checksum_is_the_usual_crc_32_of_the_block_alone(tmp_path: Path, size: int) -> None:
+    """Ledgers have it from any version."""
+    content = os.urandom(size)
+    (tmp_path / "block").write_bytes(content + b"more")
+    buffer = memoryview(bytearray(cachefiles.READ_SIZE))
+    assert cachefiles.checksum(str(tmp_path / "block"), size, buffer) == zlib.crc32(content)
+    assert cachefiles.checksum(str(tmp_path / "block"), size + 5, buffer) is None
