@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from paddle_operator.engines.juicefs import expectation, places
 from paddle_operator.engines.juicefs.expectation import Expected
+from paddle_operator.engines.juicefs.fetching import LARGEST_LIST
 from paddle_operator.engines.juicefs.identity import Identity
 from paddle_operator.engines.juicefs.metadata import Metadata, opened
 from paddle_operator.engines.juicefs.places import Entries, Found, PlaceError
@@ -68,10 +69,19 @@ class Listing:
                 self._grown.clear()
                 await self._grown.wait()
                 continue
-            batch = list(itertools.islice(records, min(BATCH, self.files - given)))
+            batch = listful(itertools.islice(records, self.files - given))
             given += len(batch)
             yield batch
         await writer
+
+
+def listful(records: Iterator[Expected]) -> list[Expected]:
+    """Take as many as one list for the client has room for: between two lists it has nothing to do."""
+    taken, left = list[Expected](), LARGEST_LIST
+    while left >= places.LONGEST and (record := next(records, None)):
+        taken.append(record)
+        left -= len(record.path) + len(b"/\n")
+    return taken
 
 
 @contextlib.contextmanager
