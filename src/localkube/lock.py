@@ -21,6 +21,18 @@ def exclusive(path: Path, waiting: str, say: Callable[[str], None]) -> Iterator[
         os.close(descriptor)
 
 
+def is_held(path: Path) -> bool:
+    """Tell whether somebody has the lock."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _taken(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 @contextmanager
 def first_free(paths: Iterator[Path]) -> Iterator[Path | None]:
     """Hold the first of these locks that nobody has, and give its path; None when all are taken."""

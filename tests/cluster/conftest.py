@@ -24,9 +24,10 @@ from support.paddlejobs import ENDLESS, Jobs, paddle_job, role
 ROOT = Path(__file__).parents[2]
 DEFINITIONS = ROOT / "deploy/v1/crd.yaml"
 LONGEST = (
-    "test_sampleset", "test_paddlejob_training", "test_samplejob", "test_paddlejob_chaos", "test_nodes",
-    "test_helm", "test_faults", "test_installation", "test_paddlejob_elastic", "test_cachebackend",
-    "test_paddlejob_data", "test_kills", "test_lifecycle", "test_paddlejob", "test_csi", "test_paddlejob_life",
+    "test_sampleset", "test_installation", "test_lifecycle", "test_samplejob", "test_nodes", "test_cachebackend",
+    "test_paddlejob_training", "test_paddlejob", "test_paddlejob_chaos", "test_paddlejob_elastic", "test_helm",
+    "test_kills", "test_paddlejob_life", "test_csi", "test_faults", "test_paddlejob_data", "test_network",
+    "test_paddlejob_gang", "test_image", "test_workloads", "test_loop",
 )  # fmt: skip
 Begin = Callable[..., ManagerProgram]
 

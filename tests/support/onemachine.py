@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from localkube.binaries import catalog
+from localkube import binaries
 from localkube.kubectl import Kubectl
 from localkube.paths import Home
 from localkube.waiting import wait_until
@@ -29,6 +30,7 @@ from support import juicefs
 PROGRAM = "from paddle_operator.cli.main import main; main()"
 SOURCE = Path(__file__).parents[2] / "src"
 PATIENCE = 90
+AWHILE = 0.5
 # Containers find the programs of the tests where the tests' image has them.
 TESTBOX = f"--mount={Path(__file__).parents[1] / 'cluster/testbox'}=/opt/testbox"
 
@@ -207,8 +209,11 @@ def at_service(root: Path, *options: str) -> Iterator[OneMachine]:
 
 
 def kubectl(machine: OneMachine, namespace: str = "default") -> Kubectl:
-    """Give the kubectl that the local cluster has, for a run that serves."""
-    program = Home.from_environment().cache.absolute() / "bin" / catalog.key() / "kubectl"
+    """Give the kubectl that the local cluster has, for a run that serves; wait for it while it is being built."""
+    home = Home.from_environment()
+    program = binaries.place(home) / "kubectl"
+    while not program.exists() and binaries.are_awaited(home):
+        time.sleep(AWHILE)
     if not program.exists():
         reason = "NO KUBECTL HERE: localkube prepare builds it"
         if os.environ.get("LOCALKUBE_REQUIRED") == "1":

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,14 +16,28 @@ WAITING = "Another localkube is getting the binaries; waiting for it to finish."
 _DRAFT = ".draft-"
 
 
+def place(home: Home) -> Path:
+    """Give the directory for them; each file in it is whole, since it got its name by a rename."""
+    return home.cache.absolute() / "bin" / catalog.key()
+
+
+def are_awaited(home: Home) -> bool:
+    """Tell whether somebody is getting them right now."""
+    return lock.is_held(_lock(home))
+
+
 def ensure(home: Home, progress: Progress) -> Path:
-    """Give the directory with every binary; each file in it is whole, since it got its name by a rename."""
-    directory = home.cache.absolute() / "bin" / catalog.key()
+    """Give the directory with every binary in it."""
+    directory = place(home)
     if catalog.missing(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        with lock.exclusive(directory.parent / ".lock", WAITING, progress.say), _draft(directory.parent) as draft:
+        with lock.exclusive(_lock(home), WAITING, progress.say), _draft(directory.parent) as draft:
             _fill(directory, draft, home, progress)
     return directory
+
+
+def _lock(home: Home) -> Path:
+    return place(home).with_name(".lock")
 
 
 @contextmanager
@@ -46,8 +60,8 @@ def _fill(directory: Path, draft: Path, home: Home, progress: Progress) -> None:
         _copy(one.path, draft / one.binary.name)
     _publish([one.binary for one in found], draft, directory)
     if to_build := catalog.missing(directory):
-        build.Builder(golang.ensure(home, progress), draft, progress).build(to_build)
-        _publish(to_build, draft, directory)
+        builder = build.Builder(golang.ensure(home, progress), draft, progress)
+        builder.build(to_build, lambda built: _publish(built, draft, directory))
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -58,7 +72,7 @@ def _copy(source: Path, target: Path) -> None:
         raise errors.LocalkubeError(f"{source} could not be copied to the cache: {error.strerror}") from None
 
 
-def _publish(binaries: list[catalog.Binary], draft: Path, directory: Path) -> None:
+def _publish(binaries: Sequence[catalog.Binary], draft: Path, directory: Path) -> None:
     os.sync()  # a machine that loses its power must not find an empty file under the final name
     for binary in binaries:
         path = draft / binary.name

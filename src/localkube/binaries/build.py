@@ -46,16 +46,15 @@ class Builder:
     progress: Progress
     module: Path = catalog.MODULE
 
-    def build(self, binaries: Sequence[Binary]) -> None:
-        """All at once, so that what they share is loaded once; etcd apart, since its package is not named after it."""
+    def build(self, binaries: Sequence[Binary], take: Callable[[Sequence[Binary]], None] = lambda _: None) -> None:
+        """Build them, and hand each lot to `take` when it is there."""
         self._check_space()
         self.progress.say(f"Building {names(binaries)} from source: {_expected(binaries)}, once per machine.")
         with self.progress.step("downloading Go modules") as update:
             tally = Tally(self._packages(binaries, update))
-        if together := [binary for binary in binaries if not binary.is_etcd]:
-            self._compile(together, f"{self.draft}/", tally)
-        for etcd in (binary for binary in binaries if binary.is_etcd):
-            self._compile([etcd], str(self.draft / etcd.name), tally)
+        for lot in lots(binaries):
+            self._compile(lot, tally)
+            take(lot)
 
     def _check_space(self) -> None:
         go_cache = commands.run([str(self.go), "env", "GOCACHE"], environment=self._environment()).strip()
@@ -84,7 +83,8 @@ class Builder:
         listing.unlink()
         return packages
 
-    def _compile(self, binaries: Sequence[Binary], output: str, tally: Tally) -> None:
+    def _compile(self, binaries: Sequence[Binary], tally: Tally) -> None:
+        output = f"{self.draft}/{binaries[0].name if len(binaries) == 1 else ''}"
         argv = ["build", "-v", "-trimpath", "-buildvcs=false", "-o", output, compiler_flags(), linker_flags()]
         with self.progress.step(f"compiling {_shortly(binaries)}") as update:
 
@@ -135,6 +135,17 @@ class Builder:
             "GOWORK": "off",
             "HOME": str(Path.home()),
         }
+
+
+def lots(binaries: Sequence[Binary]) -> list[list[Binary]]:
+    """Put together what shares packages, which is then loaded once.
+
+    kubectl is first, since it is of use alone; etcd has a lot of its own, since its package is not named after it.
+    """
+    kubectl = [binary for binary in binaries if binary.is_kubectl]
+    etcd = [binary for binary in binaries if binary.is_etcd]
+    others = [binary for binary in binaries if not (binary.is_kubectl or binary.is_etcd)]
+    return [lot for lot in (kubectl, others, etcd) if lot]
 
 
 def names(binaries: Iterable[Binary]) -> str:

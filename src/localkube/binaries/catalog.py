@@ -30,6 +30,10 @@ class Binary:
     def is_etcd(self) -> bool:
         return self.name == "etcd"
 
+    @property
+    def is_kubectl(self) -> bool:
+        return self.name == "kubectl"
+
     def version_in(self, said: str) -> Version | None:
         match = re.search(_ETCD_ANSWER if self.is_etcd else _KUBERNETES_ANSWER, said)
         return tuple(int(number) for number in match.groups()) if match else None

@@ -90,15 +90,24 @@ def test_everything_missing_is_built_into_one_directory(machine: Machine) -> Non
     assert (directory / "coredns").read_text() == "built ./coredns\n"
 
 
-def test_kubernetes_is_built_at_once_and_etcd_apart(machine: Machine) -> None:
+def test_kubectl_is_built_first_and_the_rest_of_kubernetes_at_once(machine: Machine) -> None:
     machine.ensure()
-    together, etcd = machine.builds
+    kubectl, together, etcd = machine.builds
+    assert kubectl.endswith("gitTreeState=clean k8s.io/kubernetes/cmd/kubectl")
     assert together.endswith(
         "k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager "
         "k8s.io/kubernetes/cmd/kube-scheduler k8s.io/kubernetes/cmd/kube-proxy k8s.io/kubernetes/cmd/kubelet "
-        "k8s.io/kubernetes/cmd/kubectl ./coredns ./pause"
+        "./coredns ./pause"
     )
     assert etcd.endswith(" go.etcd.io/etcd/server/v3")
+
+
+def test_what_was_built_is_there_for_others_even_if_the_next_lot_cannot_be(machine: Machine) -> None:
+    machine.install_go(fault='case "$*" in *kubelet*) exit 1 ;; esac')
+    with pytest.raises(errors.LocalkubeError):
+        machine.ensure()
+    assert [path.name for path in binaries.place(machine.home).iterdir()] == ["kubectl"]
+    assert not binaries.are_awaited(machine.home)
 
 
 def test_a_second_call_runs_no_program(machine: Machine) -> None:

@@ -54,6 +54,16 @@ def test_names_are_listed_as_a_person_would() -> None:
     assert build.names(catalog.BINARIES[-3:]) == "etcd, coredns and pause"
 
 
+def test_kubectl_is_there_first_and_what_shares_packages_is_built_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[list[str]] = []
+    made = builder(tmp_path, fake_go(tmp_path, ""), monkeypatch)
+    made.build(catalog.BINARIES, lambda lot: taken.append([binary.name for binary in lot]))
+    assert [lot[0] for lot in taken] == ["kubectl", "kube-apiserver", "etcd"]
+    assert sorted(name for lot in taken for name in lot) == sorted(binary.name for binary in catalog.BINARIES)
+
+
 def test_what_decides_the_result_is_set_whatever_the_person_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

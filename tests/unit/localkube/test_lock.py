@@ -46,6 +46,14 @@ def test_who_comes_alone_says_nothing(tmp_path: Path) -> None:
     assert said == []
 
 
+def test_others_can_see_whether_somebody_has_it(tmp_path: Path) -> None:
+    assert not lock.is_held(tmp_path / "lock")
+    with _holder(tmp_path / "lock") as holder:
+        assert lock.is_held(tmp_path / "lock")
+        holder.kill()
+    assert not lock.is_held(tmp_path / "lock")
+
+
 def test_the_first_free_lock_is_taken(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("one", "two")]
     with _holder(paths[0]) as holder:
