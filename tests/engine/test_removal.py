@@ -1,10 +1,12 @@
 """rmr and clear on a real JuiceFS: what is named goes, and nothing else."""
 
 import os
+from pathlib import PurePosixPath
 
 import pytest
 
 from localkube.waiting import wait_until
+from paddle_operator.engines.juicefs import control, removal
 from support.enginebox import AREA, Box, Volume
 from support.runtimeprogram import RuntimeProgram
 
@@ -25,6 +27,17 @@ def test_rmr_of_what_is_not_there_succeeds_and_says_so(volume: Volume, server: R
     done = server.done("rm", type="rmr", paths=["nothing/at/all", "here"])
     assert (done["state"], done["message"]) == ("Succeeded", "1 paths were not there: 'nothing/at/all'")
     assert not (volume.inside / "here").exists()
+
+
+def test_what_goes_while_it_is_being_removed_was_not_there(volume: Volume) -> None:
+    """A server that was killed had removed it, and the kernel still shows its name."""
+    volume.write("vanishing", b"x")
+    inode = volume.inside.stat().st_ino
+    with control.opened(volume.inside) as client:
+        client.remove(inode, b"vanishing")
+        with pytest.raises(FileNotFoundError):
+            client.remove(inode, b"vanishing")
+    assert not removal.remove(volume.inside, PurePosixPath("vanishing"), lambda: False)
 
 
 def test_after_rmr_the_report_counts_what_is_left(volume: Volume, server: RuntimeProgram) -> None:

@@ -37,7 +37,7 @@ class Control:
         return answer[4 : 4 + length].decode(errors="replace")
 
     def remove(self, parent: int, name: bytes) -> None:
-        """Remove what has this name in that directory, with all below it."""
+        """Remove what has this name in that directory, with all below it; it may have gone since it was seen there."""
         os.write(self._descriptor, struct.pack(">IIQB", REMOVE, 9 + len(name), parent, len(name)) + name)
         answer = b""
         while True:
@@ -46,6 +46,8 @@ class Control:
                 answer = answer[PROGRESS_SIZE:]
             if len(answer) == 1:
                 break
+        if answer[0] == errno.ENOENT:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         if answer[0]:
             raise ControlError(answer[0], os.strerror(answer[0]))
 
