@@ -28,7 +28,8 @@ dir /run/redis
 user {USER} on >{PASSWORD} ~* &* +@all
 """
 PATIENCE = 90.0
-BLOCKS = ("-path", "*/raw/chunks/*", "-type", "f", "-printf", "%f\n")
+# Blocks that are whole: one that is being written has another name until it is.
+BLOCKS = ("-path", "*/raw/chunks/*", "-type", "f", "-not", "-name", "*.tmp", "-printf", "%f\n")
 # Prints the checksums of files; JuiceFS' own, in the root, have names with a dot, and one of them has no end.
 CHECKSUMS = """
 import hashlib, json, pathlib, sys
