@@ -80,5 +80,11 @@ def machine() -> dict[str, object]:
 
 
 def commit() -> str:
-    argv = ["git", "-C", str(RESULTS), "describe", "--always", "--dirty", "--abbrev=10"]
+    """Name the commit, and say so if something differs from it; results that were just measured do not matter."""
+    name = git("rev-parse", "--short=10", "HEAD")
+    return f"{name}-dirty" if git("status", "--porcelain", "--untracked-files=no", "--", ":/", ":!.") else name
+
+
+def git(*words: str) -> str:
+    argv = ["git", "-C", str(RESULTS), *words]
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
