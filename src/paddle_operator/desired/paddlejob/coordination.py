@@ -33,11 +33,12 @@ def coordinator(
     """Give the init container; nothing for a pod that waits for nobody.
 
     With PodIP each waits at least for its own name: it leads to the pod only when all addresses are written down.
-    Whom the others find in etcd waits for it too, so that they find it. Those who are done are not waited for: their
-    names lead nowhere any more.
+    Whom the others find in etcd waits for it too, so that they find it, and so does a server: Paddle's crashes if it
+    listens before its name is known. Those who are done are not waited for: their names lead nowhere any more.
     """
     waited_for = _peers(job, member, network, done)
-    if not image or not (waited_for or job.spec.intranet is Intranet.POD_IP or meets_in_etcd(job)):
+    needs_own_name = job.spec.intranet is Intranet.POD_IP or meets_in_etcd(job) or member.role is RoleName.PS
+    if not image or not (waited_for or needs_own_name):
         return None
     return {
         "name": COORDINATOR,

@@ -191,6 +191,12 @@ def test_a_single_pod_waits_for_nobody() -> None:
     assert "initContainers" not in made("demo-worker-0", worker=role(1))["spec"]
 
 
+def test_the_only_server_waits_until_its_own_name_is_known() -> None:
+    """Paddle's server looks itself up once, and crashes if it is not found."""
+    (waiting,) = made("demo-ps-0", ps=role(1), worker=role(2))["spec"]["initContainers"]
+    assert waiting["args"][1:] == ["--own=demo-ps-0.demo"]
+
+
 def test_a_port_that_the_user_lists_is_not_listed_twice() -> None:
     worker = role(1)
     worker["template"]["spec"]["containers"][0]["ports"] = [{"containerPort": 36000, "name": "rpc"}]
