@@ -17,7 +17,8 @@ from typing import Any
 from localkube import errors
 
 Manifest = dict[str, Any]
-PATIENCE = 10.0
+# The disk of a busy machine lets a write wait for a quarter of a minute.
+PATIENCE = 60.0
 OPTIONS = {"--selector": "labelSelector", "-l": "labelSelector", "--field-selector": "fieldSelector"}
 APPLYING = "fieldManager=kubectl&force=true&fieldValidation=Strict"
 EVERYWHERE = ("--all-namespaces", "-A")

@@ -90,11 +90,17 @@ def waiting_for_its_server() -> Manifest:
     return paddle_job("waiting", ps=limited(1, *ENDLESS, readinessProbe=is_ready), worker=limited(2, *ENDLESS))
 
 
+def is_started(pod: Manifest) -> bool:
+    return any(container.get("started") for container in pod["status"].get("containerStatuses", []))
+
+
 def test_workers_wait_for_ready_servers(namespace: Kubectl, jobs: Jobs) -> None:
     jobs.submit(waiting_for_its_server())
     jobs.eventually(lambda: jobs.status("waiting").get("worker", {}).get("starting") == 2, "the workers do not wait")
     jobs.until("Starting", "waiting")
     assert jobs.why("waiting", "Stalled") == ""
+    # Its own init container comes first.
+    jobs.eventually(lambda: is_started(jobs.pods()["waiting-ps-0"]), "the server does not start")
     namespace.execute("waiting-ps-0", "touch", "/dev/shm/ready")
     jobs.until("Running", "waiting")
     table = namespace.run("get", "pdj").splitlines()

@@ -1,12 +1,14 @@
 """rmr and clear on a real JuiceFS: what is named goes, and nothing else."""
 
 import os
-from pathlib import PurePosixPath
+import time
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from localkube.waiting import wait_until
-from paddle_operator.engines.juicefs import control, removal
+from paddle_operator.engines.juicefs import control, counters, removal
+from paddle_operator.engines.reports import Data
 from support.enginebox import AREA, Box, Volume
 from support.runtimeprogram import RuntimeProgram
 
@@ -38,6 +40,13 @@ def test_what_goes_while_it_is_being_removed_was_not_there(volume: Volume) -> No
         with pytest.raises(FileNotFoundError):
             client.remove(inode, b"vanishing")
     assert not removal.remove(volume.inside, PurePosixPath("vanishing"), lambda: False)
+
+
+def test_what_the_counters_do_not_tell_yet_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where processors are busy they lag behind, and rest meanwhile."""
+    known = time.monotonic() + 3 * removal.RESTING
+    monkeypatch.setattr(counters, "data", lambda _mount: Data(0, 31 if time.monotonic() < known else 0))
+    assert removal.settled(tmp_path, Data(0, 101), Data(0, 101)) == Data(0, 101)
 
 
 def test_after_rmr_the_report_counts_what_is_left(volume: Volume, server: RuntimeProgram) -> None:

@@ -54,7 +54,7 @@ async def rmr(order: RmrOrder, mount: Path, told: Told) -> tuple[Result, str]:
                 there = await asyncio.to_thread(remove, mount, path, is_cancelled)
                 absent += [] if there else [ascii(str(path))]
     await asyncio.to_thread(await_absence, [mount / path for path in paths])
-    gone = counters.difference(before, await asyncio.to_thread(settled, mount))
+    gone = await asyncio.to_thread(settled, mount, before, total)
     told(progress(gone, gone))
     result = Result(deleted=gone.files, bytes=gone.bytes)
     return result, f"{len(absent)} paths were not there: {', '.join(absent[:MOST_NAMED])}" if absent else ""
@@ -83,15 +83,21 @@ def counted(mount: Path, paths: list[PurePosixPath], is_cancelled: Callable[[], 
     return Data(size, files)
 
 
-def settled(mount: Path) -> Data:
-    """Give the volume's counters when they rest: while the client hands them on, it counts too little for a moment."""
+def settled(mount: Path, before: Data, total: Data) -> Data:
+    """Give by how much the volume shrank, once its counters tell of all that was to go, and rest.
+
+    While the client hands them on, they tell too little, and that takes longer where the processors are busy. If others
+    write, too, they may never tell as much: then it is what they tell at last.
+    """
     until = time.monotonic() + LONGEST_MEMORY
     found, since = counters.data(mount), time.monotonic()
-    while time.monotonic() < min(since + RESTING, until):
+    while (now := time.monotonic()) < until:
+        if now >= since + RESTING and counters.difference(before, found).files >= total.files:
+            break
         time.sleep(PAUSE)
-        if (now := counters.data(mount)) != found:
-            found, since = now, time.monotonic()
-    return found
+        if (told := counters.data(mount)) != found:
+            found, since = told, time.monotonic()
+    return counters.difference(before, found)
 
 
 def remove(mount: Path, path: PurePosixPath, is_cancelled: Callable[[], bool]) -> bool:
