@@ -202,7 +202,7 @@ def test_every_name_that_a_file_can_have_is_warmed_up(volume: Volume, server: Ru
 @pytest.mark.parametrize("strategy", ["sequence", "random"])
 def test_partitions_together_take_every_file_once(volume: Volume, server: RuntimeProgram, strategy: str) -> None:
     filled(volume, 60)
-    taken = 0
+    taken, dealt_from = 0, set()
     for number in range(3):
         volume.empty_cache()
         share = {"partition": number, "partitions": 3, "strategy": strategy}
@@ -210,9 +210,11 @@ def test_partitions_together_take_every_file_once(volume: Volume, server: Runtim
         assert done["state"] == "Succeeded", done
         files = done["result"]["files"]
         taken += files
+        dealt_from.add(done["result"].get("dealtFrom", ""))
         assert 0 < files < 60
         assert len([path for path in volume.blocks() if path.name.endswith(f"_{SIZE}")]) == files
     assert taken == 60
+    assert [said.partition("-")[0] for said in dealt_from] == ["60" if strategy == "sequence" else ""]
 
 
 def test_only_what_is_asked_for_is_warmed_up(volume: Volume, server: RuntimeProgram) -> None:

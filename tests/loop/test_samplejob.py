@@ -9,6 +9,7 @@ import pytest
 from paddle_operator.api.manifest import Key
 from paddle_operator.control.manager import Manager
 from paddle_operator.desired.samplejob import partitions
+from paddle_operator.desired.sampleset import errands
 from paddle_operator.engines.operations import OperationState, Progress, Result
 from support import sampleloop
 from support.cachecluster import CacheCluster
@@ -169,6 +170,23 @@ async def test_what_is_missing_is_named_and_the_job_failed(api: Api, managing: M
     assert (found["expectedBlocks"], found["presentBlocks"], found["missingFiles"]) == (9, 7, 2)
     assert found["damagedFiles"] == 1
     assert found["missing"] == ["a", "b"]
+
+
+async def test_servers_that_took_shares_of_different_files_do_not_succeed_and_all_try_again(
+    api: Api, managing: Managing, cluster: CacheCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that comes before others moves these from one share to another: some would be in none."""
+    monkeypatch.setattr(errands, "FIRST_PAUSE", dt.timedelta(0))
+    await is_ready(api, managing, partitions=2)
+    cluster.endings.clear()
+    api.put("samplejobs", job(backoffLimit=1))
+    async with managing(controllers()):
+        for tries, files in enumerate(("3-00000001", "4-00000002")):
+            await eventually(lambda: (status(api).get("retries", 0), parts(api)) == (tries, ["Running"] * 2))  # noqa: B023
+            cluster.runtime(0).end("work", OperationState.SUCCEEDED, result=Result(files=2, dealt_from="4-00000002"))
+            cluster.runtime(1).end("work", OperationState.SUCCEEDED, result=Result(files=2, dealt_from=files))
+        await eventually(stands(api, "Succeeded"))
+    assert [found["dealtFrom"] for found in status(api)["results"]] == ["4-00000002"] * 2
 
 
 async def test_a_deleted_job_ends_its_work_first(api: Api, managing: Managing, cluster: CacheCluster) -> None:

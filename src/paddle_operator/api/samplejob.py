@@ -210,6 +210,9 @@ class PartitionResult(Record, frozen=True):
     damaged_files: Annotated[
         int | None, doc("Files among the missing whose bytes are not those that were first read.")
     ] = None
+    dealt_from: Annotated[
+        str, doc("Number and checksum of the files that it took a share of: unless all saw the same, none succeeds.")
+    ] = ""
     away_since: Annotated[Timestamp | None, doc("Since when the server does not answer.")] = None
 
 

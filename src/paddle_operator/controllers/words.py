@@ -52,4 +52,5 @@ def work_of(operation: Operation) -> Work:
         missing_files=result.missing_files,
         missing=result.missing,
         damaged_files=result.damaged_files,
+        dealt_from=result.dealt_from,
     )

@@ -103,6 +103,8 @@ class Result(Record, frozen=True):
     # Of the missing, those whose bytes are not those that were first read.
     damaged_files: int = 0
     damaged: tuple[str, ...] = ()
+    # Of a share by numbers: all files that were numbered, so that those who dealt from others can be found.
+    dealt_from: str = ""
 
 
 class Operation(Record, frozen=True, omit_defaults=False):

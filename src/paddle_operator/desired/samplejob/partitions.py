@@ -17,6 +17,7 @@ PATIENCE = timedelta(minutes=10)
 # Somebody looks at a progress bar; a write every few seconds is what that is worth.
 CALM = timedelta(seconds=3)
 LONGEST_WORDS = 500
+CHANGED = "files came or went while the servers listed them, so that they took shares of different ones"
 
 
 class Part(StrEnum):
@@ -116,6 +117,8 @@ def with_figures(result: PartitionResult, work: Work, now: datetime) -> Partitio
         done_bytes=work.bytes,
         total_bytes=work.total_bytes,
     )
+    if work.standing.is_over:
+        shown = replace(shown, dealt_from=work.dealt_from)
     if work.standing.is_over and (work.expected_blocks or work.missing_files):
         shown = replace(
             shown,
@@ -131,6 +134,14 @@ def with_figures(result: PartitionResult, work: Work, now: datetime) -> Partitio
     seconds = max(((work.ended or now) - work.began).total_seconds(), 1.0)
     left = int(seconds * (total - done) / done) if 0 < done <= total else None
     return replace(shown, bytes_per_second=int(work.bytes / seconds), seconds_left=left)
+
+
+def agreed(results: tuple[PartitionResult, ...]) -> tuple[PartitionResult, ...]:
+    """Let none succeed where servers took shares of different files: some files are then in no share."""
+    seen = {found.dealt_from for found in results if found.phase == Part.SUCCEEDED and found.dealt_from}
+    if len(seen) <= 1:
+        return results
+    return tuple(ended(found, Part.FAILED, found.message or f"{CHANGED}: {found.dealt_from}") for found in results)
 
 
 def left_over(snapshot: Snapshot) -> list[Errand]:

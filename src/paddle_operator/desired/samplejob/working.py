@@ -11,7 +11,7 @@ from paddle_operator.desired.moments import after
 from paddle_operator.desired.samplejob.decision import Decision
 from paddle_operator.desired.samplejob.ending import with_own, without_own
 from paddle_operator.desired.samplejob.orders import job_name, problem, targets
-from paddle_operator.desired.samplejob.partitions import Look, Part, left_over, looked_at
+from paddle_operator.desired.samplejob.partitions import Look, Part, agreed, left_over, looked_at
 from paddle_operator.desired.samplejob.snapshot import Snapshot
 from paddle_operator.desired.samplejob.status import status_of, with_results
 from paddle_operator.desired.samplejob.waiting import Wait, wait_of
@@ -114,6 +114,7 @@ def _wrong(results: tuple[PartitionResult, ...]) -> str:
 
 
 def _over(snapshot: Snapshot, results: tuple[PartitionResult, ...], stop: Refusal | None) -> Decision:
+    results = agreed(results)
     failed = [found for found in results if found.phase != Part.SUCCEEDED]
     type_ = snapshot.job.spec.type
     if not failed:

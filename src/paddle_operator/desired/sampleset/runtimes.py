@@ -33,7 +33,8 @@ class Standing(StrEnum):
 class Work:
     """An operation of a server. `lacks_keys`: it waits until the same order comes again, with the keys.
 
-    `missing_files` are those that a warm-up could not bring into the cache, although it tried all.
+    `missing_files` are those that a warm-up could not bring into the cache, although it tried all. `dealt_from`: which
+    files it saw when it took a share of them.
     """
 
     type: str
@@ -52,6 +53,7 @@ class Work:
     missing_files: int = 0
     missing: tuple[str, ...] = ()
     damaged_files: int = 0
+    dealt_from: str = ""
 
 
 @dataclass(frozen=True)

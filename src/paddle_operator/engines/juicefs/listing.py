@@ -16,7 +16,7 @@ from paddle_operator.engines.juicefs.identity import Identity
 from paddle_operator.engines.juicefs.metadata import Metadata, opened
 from paddle_operator.engines.juicefs.places import Entries, Found, PlaceError
 from paddle_operator.engines.juicefs.redis import RedisError
-from paddle_operator.engines.juicefs.selection import selected
+from paddle_operator.engines.juicefs.selection import Roll, is_by_number, selected
 from paddle_operator.engines.operations import WarmupOrder
 
 log = logging.getLogger(__name__)
@@ -36,6 +36,7 @@ class Listing:
     files: int = 0
     bytes: int = 0
     block_size: int | None = None
+    dealt_from: str = ""
     _grown: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def write(self, order: WarmupOrder, metadata: Path | None, volume: Awaitable[Identity]) -> None:
@@ -46,12 +47,14 @@ class Listing:
                 told = await asyncio.to_thread(stack.enter_context, opened(metadata, known.uuid))
                 self.block_size = known.block_size or (told.block_size if told else None)
                 asked = Asked(self.mount, stack.enter_context(conversations()), told)
-                files = selected(self.mount, order, asked.entries)
+                roll = Roll()
+                files = selected(self.mount, order, asked.entries, roll)
                 log.info("files are learned from=%s", "client" if told is None else "metadata")
                 while records := await asyncio.to_thread(self._next, files, asked):
                     self.files += len(records)
                     self.bytes += sum(piece.length for record in records for piece in record.pieces or ())
                     self._grown.set()
+                self.dealt_from = str(roll) if order.share and is_by_number(order.share) else ""
         finally:
             self._grown.set()
 

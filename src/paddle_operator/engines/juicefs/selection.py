@@ -1,8 +1,10 @@
 """Which files a warm-up is about: those below paths or in a list, and of these one partition's share."""
 
 import itertools
+import os
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from paddle_operator.api.samplejob import WarmupStrategy
@@ -13,6 +15,23 @@ from paddle_operator.engines.sampling import rank_order
 
 LONGEST_LINE = 4096
 LARGEST_SEED = 1 << 32
+
+
+@dataclass
+class Roll:
+    """All files that shares are dealt from, as one partition saw them: another that saw others deals other shares."""
+
+    files: int = 0
+    names: int = 0
+
+    def called(self, files: Iterator[Found]) -> Iterator[Found]:
+        for file in files:
+            self.files += 1
+            self.names = zlib.crc32(b"%b\0" % os.fsencode(file.path), self.names)
+            yield file
+
+    def __str__(self) -> str:
+        return f"{self.files}-{self.names:08x}"
 
 
 def check(order: WarmupOrder) -> None:
@@ -30,13 +49,15 @@ def check(order: WarmupOrder) -> None:
         raise PlaceError(f"a sampler's batchSize must be 1 or more, and its epoch from 0 up to {LARGEST_SEED - 1}")
 
 
-def selected(mount: Path, order: WarmupOrder, inside: Callable[[Found], Entries]) -> Iterator[Found]:
+def selected(mount: Path, order: WarmupOrder, inside: Callable[[Found], Entries], roll: Roll) -> Iterator[Found]:
     """Give the files, in the same order on every partition; `inside` tells what is in a directory."""
     if order.file:
         files = listed(mount, places.parse(order.file))
     else:
         files = itertools.chain.from_iterable(places.files(mount, top, inside) for top in tops(order))
-    return shared(files, order.share) if order.share else files
+    if not order.share:
+        return files
+    return shared(roll.called(files) if is_by_number(order.share) else files, order.share)
 
 
 def tops(order: WarmupOrder) -> list[PurePosixPath]:
@@ -46,6 +67,11 @@ def tops(order: WarmupOrder) -> list[PurePosixPath]:
 def is_whole(order: WarmupOrder) -> bool:
     """Tell whether everything below the paths is asked for."""
     return not order.file and (order.share is None or (order.share.partitions == 1 and order.share.sampler is None))
+
+
+def is_by_number(share: Share) -> bool:
+    """Tell whether a file that comes or goes changes what becomes of those behind it."""
+    return share.partitions > 1 and share.strategy != WarmupStrategy.RANDOM
 
 
 def listed(mount: Path, file: PurePosixPath) -> Iterator[Found]:

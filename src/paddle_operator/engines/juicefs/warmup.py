@@ -36,7 +36,8 @@ async def warm_up(place: Place, order: WarmupOrder, told: Told) -> tuple[Result,
         await writer
         told(Progress(listing.files, listing.files, listing.bytes, listing.bytes))
         await written_out(place.mount)
-        return judged(await proved(place, order, Identity((await volume).uuid, listing.block_size)))
+        findings = await proved(place, order, Identity((await volume).uuid, listing.block_size))
+        return judged(findings, listing.dealt_from)
     finally:
         writer.cancel()
         volume.cancel()
@@ -108,7 +109,7 @@ async def fetch_again(place: Place, search: Search, order: WarmupOrder) -> None:
         await fetch(place, batch, order.threads)
 
 
-def judged(findings: Findings) -> tuple[Result, str]:
+def judged(findings: Findings, dealt_from: str) -> tuple[Result, str]:
     result = Result(
         files=findings.files,
         bytes=findings.bytes,
@@ -118,6 +119,7 @@ def judged(findings: Findings) -> tuple[Result, str]:
         missing=tuple(findings.missing),
         damaged_files=findings.damaged_files,
         damaged=tuple(findings.damaged),
+        dealt_from=dealt_from,
     )
     if findings.missing_files:
         raise OperationError(". ".join(complaints(findings)), result)

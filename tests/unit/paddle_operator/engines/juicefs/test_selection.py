@@ -10,6 +10,7 @@ import pytest
 from paddle_operator.api.samplejob import SamplerOptions, WarmupStrategy
 from paddle_operator.engines.juicefs import places, selection
 from paddle_operator.engines.juicefs.places import Found, PlaceError
+from paddle_operator.engines.juicefs.selection import Roll
 from paddle_operator.engines.operations import Share, WarmupOrder
 
 FILES = [Found(f"train/{number}.jpg") for number in range(10)]
@@ -17,6 +18,10 @@ FILES = [Found(f"train/{number}.jpg") for number in range(10)]
 
 def share(partition: int, strategy: WarmupStrategy, sampler: SamplerOptions | None = None) -> list[Found]:
     return list(selection.shared(iter(FILES), Share(partition, 3, strategy, sampler)))
+
+
+def selected(root: Path, order: WarmupOrder, roll: Roll | None = None) -> list[Found]:
+    return list(selection.selected(root, order, functools.partial(places.entries, root), roll or Roll()))
 
 
 @pytest.mark.parametrize("strategy", [WarmupStrategy.SEQUENCE, WarmupStrategy.RANDOM])
@@ -49,9 +54,7 @@ def test_a_share_that_is_none_is_refused(given: Share, message: str) -> None:
 def test_a_list_names_files_by_their_place_below_the_root_or_as_they_are_mounted(tmp_path: Path) -> None:
     (tmp_path / "list").write_text(f"b.jpg\r\n\n{tmp_path}/a b.jpg\n")
     order = WarmupOrder(file="list")
-    assert [
-        found.path for found in selection.selected(tmp_path, order, functools.partial(places.entries, tmp_path))
-    ] == ["b.jpg", "a b.jpg"]
+    assert [found.path for found in selected(tmp_path, order)] == ["b.jpg", "a b.jpg"]
 
 
 @pytest.mark.parametrize("name", ["link", "out/secret", "pipe", "directory", "nothing"])
@@ -64,4 +67,33 @@ def test_a_list_is_a_file_of_the_data_set_and_nothing_else(tmp_path: Path, name:
     (root / "out").symlink_to(outside)
     os.mkfifo(root / "pipe")
     with pytest.raises(PlaceError, match=f"there is no file '{name}' in the data set"):
-        list(selection.selected(root, WarmupOrder(file=name), functools.partial(places.entries, root)))
+        selected(root, WarmupOrder(file=name))
+
+
+@pytest.mark.parametrize("strategy", [WarmupStrategy.SEQUENCE, WarmupStrategy.SAMPLER])
+def test_partitions_that_deal_from_the_same_files_say_so_and_one_that_saw_others_says_something_else(
+    tmp_path: Path, strategy: WarmupStrategy
+) -> None:
+    sampler = SamplerOptions() if strategy == WarmupStrategy.SAMPLER else None
+
+    def dealt_from(partition: int) -> str:
+        roll = Roll()
+        selected(tmp_path, WarmupOrder(share=Share(partition, 2, strategy, sampler)), roll)
+        return str(roll)
+
+    for name in ("a", "bc"):
+        (tmp_path / name).touch()
+    first = dealt_from(0)
+    assert first.startswith("2-")
+    assert dealt_from(1) == first
+    (tmp_path / "a").rename(tmp_path / "ab")
+    (tmp_path / "bc").rename(tmp_path / "c")
+    assert dealt_from(1) != first
+
+
+def test_where_a_file_that_comes_changes_no_other_files_share_nobody_counts_them(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    roll = Roll()
+    selected(tmp_path, WarmupOrder(share=Share(0, 2, WarmupStrategy.RANDOM)), roll)
+    selected(tmp_path, WarmupOrder(share=Share(0, 1)), roll)
+    assert roll.files == 0
