@@ -89,7 +89,8 @@ async def test_jobs_of_one_set_go_one_after_the_other_by_age_and_name(
 ) -> None:
     await is_ready(api, managing)
     cluster.endings.clear()
-    for name in ("b", "a", "c"):
+    # In this order: ages are in whole seconds, and names decide only within one.
+    for name in ("a", "b", "c"):
         api.put("samplejobs", job("clear", name))
     async with managing(controllers()):
         for name, others in (("a", "bc"), ("b", "c"), ("c", "")):

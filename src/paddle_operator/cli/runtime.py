@@ -40,6 +40,7 @@ DIRECTORY = click.Path(path_type=Path, file_okay=False)
     type=click.Path(path_type=Path),
     help="Has the address of the data set's metadata engine: where that is a Redis, warm-ups take less time.",
 )
+@click.option("--pod-uid", default="", help="Of the pod that this is in: what another did not end is not taken up.")
 @click.option("--host", default=None, help="The address to listen on; without it, all.")
 @click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="The port to listen on.")
 @click.option("--log-level", default="info", show_default=True, type=click.Choice(LEVELS), help="How much to say.")
@@ -51,6 +52,7 @@ def runtime_server(  # noqa: PLR0913 one parameter for each option
     spool: Path,
     source_dirs: tuple[Path, ...],
     metadata_file: Path | None,
+    pod_uid: str,
     host: str | None,
     port: int,
     log_level: str,
@@ -64,7 +66,7 @@ def runtime_server(  # noqa: PLR0913 one parameter for each option
         place = Place(mount_path.absolute(), caches, spool / "scratch", ledger.directory_in(spool), metadata_file)
         sources = tuple(path.resolve() for path in source_dirs)
         collect_rarely()
-        asyncio.run(run(Settings(token_file, spool, port, host), place, sources))
+        asyncio.run(run(Settings(token_file, spool, port, host, pod_uid), place, sources))
     except* (FlagError, SpoolError, OSError) as group:
         failed = "; ".join(words(group))
     else:

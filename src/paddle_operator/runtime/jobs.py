@@ -40,8 +40,9 @@ def now() -> dt.datetime:
 class Jobs:
     """What was ordered, is done, and was done."""
 
-    def __init__(self, engine: Runtime, spool: Spool, on_change: Callable[[], None]) -> None:
+    def __init__(self, engine: Runtime, spool: Spool, on_change: Callable[[], None], pod: str = "") -> None:
         self._engine = engine
+        self._pod = pod
         self._spool = spool
         self._on_change = on_change
         self._keys: dict[str, Credentials] = {}
@@ -50,8 +51,16 @@ class Jobs:
         self._entries: dict[str, Entry] = {}
 
     def resume(self) -> None:
-        """Take up what an earlier server left; what it worked on is begun again."""
+        """Take up what an earlier server left; what it worked on is begun again.
+
+        What another pod did not end is not: this was a node's that came back, and somebody else may have done it long
+        ago. If it is still wanted, it is ordered anew.
+        """
         for entry in self._spool.load():
+            if entry.pod != self._pod and not entry.operation.state.is_final:
+                log.info("dropped operation=%s type=%s of another pod", entry.operation.id, entry.operation.type)
+                self._spool.remove(entry.operation.id)
+                continue
             self._entries[entry.operation.id] = entry
             if entry.operation.state.is_final:
                 continue
@@ -71,7 +80,7 @@ class Jobs:
         if known is None:
             number = max((entry.number for entry in self._entries.values()), default=0) + 1
             made = Operation(operation, type_of(order), order_time=now())
-            entry = Entry(number, without_credentials(order), made, has_keys=keys is not None)
+            entry = Entry(number, without_credentials(order), made, has_keys=keys is not None, pod=self._pod)
             self._spool.save(entry)
         elif known.order != without_credentials(order):
             raise OtherOrderError
@@ -111,10 +120,11 @@ class Jobs:
         return [entry.operation for entry in self._entries.values()]
 
     async def work(self) -> None:
-        """Carry out what is ordered, one after the other, until this is cancelled."""
+        """Carry out what is ordered, one after the other, until this is cancelled; what waits for keys is passed by."""
         while True:
-            entry = next((one for one in self._entries.values() if not one.operation.state.is_final), None)
-            if entry is None or entry.operation.needs_credentials:
+            waiting = (one for one in self._entries.values() if not one.operation.state.is_final)
+            entry = next((one for one in waiting if not one.operation.needs_credentials), None)
+            if entry is None:
                 self._more.clear()
                 await self._rest()
             else:

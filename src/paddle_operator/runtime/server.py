@@ -23,12 +23,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Settings:
-    """Where a server listens, whom it believes, and where it keeps its orders."""
+    """Where a server listens, whom it believes, and where it keeps its orders; `pod` is the uid of its own."""
 
     token_file: Path
     spool: Path
     port: int
     host: str | None = None
+    pod: str = ""
 
 
 async def serve(engine: Runtime, settings: Settings) -> None:
@@ -40,7 +41,7 @@ async def serve(engine: Runtime, settings: Settings) -> None:
     spool = Spool(settings.spool)
     with spool.held():
         bell = Bell()
-        jobs = Jobs(engine, spool, bell.ring)
+        jobs = Jobs(engine, spool, bell.ring, settings.pod)
         reporter = Reporter(engine, jobs.all, bell)
         jobs.resume()
         async with asyncio.TaskGroup() as group, running(App(jobs, reporter), settings) as port:

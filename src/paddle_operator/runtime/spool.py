@@ -20,7 +20,7 @@ class SpoolError(Exception):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """An order without its keys, and all that must outlive the process."""
+    """An order without its keys, and all that must outlive the process. `pod`: the uid of the server's pod."""
 
     number: int
     order: Order
@@ -28,6 +28,7 @@ class Entry(msgspec.Struct, frozen=True):
     has_keys: bool = False
     is_cancelled: bool = False
     starts: int = 0
+    pod: str = ""
 
 
 class Spool:
@@ -64,6 +65,10 @@ class Spool:
 
     def remove(self, operation: str) -> None:
         self._path(operation).unlink(missing_ok=True)
+
+    def empty(self) -> None:
+        for path in self._directory.glob(f"*{SUFFIX}"):
+            path.unlink(missing_ok=True)
 
     def load(self) -> list[Entry]:
         """Read everything, in the order in which it was ordered."""

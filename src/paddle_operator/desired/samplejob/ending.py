@@ -9,7 +9,7 @@ from paddle_operator.api.conditions import condition
 from paddle_operator.api.samplejob import PartitionResult
 from paddle_operator.desired.moments import after
 from paddle_operator.desired.samplejob.decision import Decision
-from paddle_operator.desired.samplejob.orders import own_prefix
+from paddle_operator.desired.samplejob.orders import operation_id, own_prefix
 from paddle_operator.desired.samplejob.partitions import Part
 from paddle_operator.desired.samplejob.snapshot import Snapshot
 from paddle_operator.desired.samplejob.status import with_conditions
@@ -88,7 +88,7 @@ def end(snapshot: Snapshot) -> Decision:
     if own is None:
         return Decision(None)
     asked = snapshot.job.metadata.deletion_timestamp or snapshot.now
-    errands: list[Errand] = []
+    errands = _all_unfinished(snapshot)
     away = []
     for result in snapshot.before.results:
         runtime = snapshot.runtimes.get(result.partition)
@@ -97,7 +97,7 @@ def end(snapshot: Snapshot) -> Decision:
         if runtime is None or not runtime.listens or runtime.word is None:
             away.append(result.pod)
             continue
-        errands += _cancelled(snapshot, result, runtime.word)
+        errands += _unheard(snapshot, result, runtime.word)
     if not errands and (not away or asked + PATIENCE <= snapshot.now):
         return Decision(None, finalizers=own)
     waits = f", and waits for {', '.join(away[:3])}" if away else ""
@@ -108,8 +108,17 @@ def end(snapshot: Snapshot) -> Decision:
     return Decision(status, errands=tuple(errands), look_again=PAUSE_SECONDS)
 
 
-def _cancelled(snapshot: Snapshot, result: PartitionResult, word: Word) -> list[Errand]:
+def _all_unfinished(snapshot: Snapshot) -> list[Errand]:
+    """Cancel what any server does for the job, also what was ordered with other options."""
+    return [
+        errand
+        for runtime in snapshot.runtimes.values()
+        if runtime.listens and runtime.word is not None
+        for errand in _unfinished(snapshot, runtime.name, runtime.word)
+    ]
+
+
+def _unheard(snapshot: Snapshot, result: PartitionResult, word: Word) -> list[Errand]:
     """Cancel also what the server has not told of yet: it may have been told to begin a moment ago."""
-    name = f"{snapshot.before.job_name}-{snapshot.before.retries}"
-    unfinished = _unfinished(snapshot, result.pod, word)
-    return unfinished if name in word.works else [*unfinished, Errand(result.pod, name, {})]
+    name = operation_id(snapshot.before, result.partition)
+    return [] if name in word.works else [Errand(result.pod, name, {})]

@@ -3,7 +3,14 @@
 import msgspec
 
 from paddle_operator.api.manifest import Key, Manifest
-from paddle_operator.api.samplejob import PartitionResult, SampleJob, SampleJobType, WarmupOptions, WarmupStrategy
+from paddle_operator.api.samplejob import (
+    PartitionResult,
+    SampleJob,
+    SampleJobStatus,
+    SampleJobType,
+    WarmupOptions,
+    WarmupStrategy,
+)
 from paddle_operator.api.sampleset import SampleSet
 from paddle_operator.desired.samplejob.snapshot import Snapshot
 from paddle_operator.desired.sampleset.naming import digest, pod_name
@@ -26,8 +33,13 @@ def job_name(job: SampleJob) -> str:
     return f"{own_prefix(job)}{digest(spec.type, msgspec.json.encode(options))[:8]}"
 
 
-def operation_id(job: SampleJob, retries: int) -> str:
-    return f"{job_name(job)}-{retries}"
+def operation_id(status: SampleJobStatus, partition: int) -> str:
+    """Name a server's part of a try.
+
+    A node may know what another partition's server did on it; and options that are put back are work that begins anew.
+    """
+    begun = int(status.start_time.timestamp()) if status.start_time else 0
+    return f"{status.job_name}-{begun:x}-{partition}-{status.retries}"
 
 
 def targets(snapshot: Snapshot) -> tuple[PartitionResult, ...]:

@@ -77,7 +77,7 @@ def _away(snapshot: Snapshot, result: PartitionResult, *, stops: bool) -> Look:
 
 
 def _heard(snapshot: Snapshot, result: PartitionResult, word: Word, *, stops: bool) -> Look:
-    name = operation_id(snapshot.job, snapshot.before.retries)
+    name = operation_id(snapshot.before, result.partition)
     work = word.works.get(name)
     if work is None and name in word.refused:
         return Look(ended(result, Part.FAILED, word.refused[name]))
@@ -141,16 +141,21 @@ def agreed(results: tuple[PartitionResult, ...]) -> tuple[PartitionResult, ...]:
     seen = {found.dealt_from for found in results if found.phase == Part.SUCCEEDED and found.dealt_from}
     if len(seen) <= 1:
         return results
-    return tuple(ended(found, Part.FAILED, found.message or f"{CHANGED}: {found.dealt_from}") for found in results)
+    return tuple(_disagreed(found) if found.phase == Part.SUCCEEDED else found for found in results)
+
+
+def _disagreed(result: PartitionResult) -> PartitionResult:
+    words = (f"{CHANGED}: {result.dealt_from}", result.message)
+    return ended(result, Part.FAILED, "; ".join(word for word in words if word))
 
 
 def left_over(snapshot: Snapshot) -> list[Errand]:
-    """Cancel what was ordered for this job with other options, or in an earlier try."""
-    current = operation_id(snapshot.job, snapshot.before.retries)
+    """Cancel what was ordered for this job with other options, in an earlier try, or for another partition."""
     return [
         Errand(runtime.name, name, {})
         for runtime in snapshot.runtimes.values()
         if runtime.listens and runtime.word is not None
         for name, work in runtime.word.works.items()
-        if name.startswith(own_prefix(snapshot.job)) and name != current and not work.standing.is_over
+        if name.startswith(own_prefix(snapshot.job)) and not work.standing.is_over
+        if name != operation_id(snapshot.before, runtime.partition)
     ]

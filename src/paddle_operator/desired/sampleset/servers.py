@@ -136,6 +136,7 @@ def pod_spec(snapshot: Snapshot) -> Manifest:
     ]
     arguments = [
         f"--port={PORT}",
+        "--pod-uid=$(POD_UID)",
         f"--mount-path={data_mount['mountPath']}",
         *on_node.arguments,
         *(f"--source-dirs={found.directory}" for found in sources),
@@ -174,6 +175,7 @@ def container(image: str, arguments: list[str], mounts: list[Manifest]) -> Manif
         "imagePullPolicy": "IfNotPresent",
         "command": ["paddle-operator", "runtime-server"],
         "args": arguments,
+        "env": [{"name": "POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}],
         "ports": [{"name": PORT_NAME, "containerPort": PORT, "protocol": "TCP"}],
         "readinessProbe": probe("/readyz", 5),
         "livenessProbe": probe("/healthz", 20),

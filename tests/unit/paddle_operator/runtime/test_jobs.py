@@ -31,10 +31,10 @@ SYNC = SyncOrder(source="s3://b.host/x", credentials=KEYS)
 class Server:
     """Jobs on a spool, with an engine that does what it is told."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, pod: str = "") -> None:
         self.engine = Pretender()
         self.changes = 0
-        self.jobs = Jobs(self.engine, Spool(directory), self.count)
+        self.jobs = Jobs(self.engine, Spool(directory), self.count, pod)
 
     def count(self) -> None:
         self.changes += 1
@@ -50,9 +50,9 @@ def files(directory: Path) -> dict[str, bytes]:
 
 
 @contextlib.asynccontextmanager
-async def serving(directory: Path) -> AsyncIterator[Server]:
+async def serving(directory: Path, pod: str = "") -> AsyncIterator[Server]:
     """Run a server until the end of the block, which for the spool is as if it had been killed."""
-    server = Server(directory)
+    server = Server(directory, pod)
     server.jobs.resume()
     working = asyncio.create_task(server.jobs.work())
     try:
@@ -191,7 +191,6 @@ async def test_keys_are_kept_in_memory_only(tmp_path: Path) -> None:
     assert files(tmp_path)
     assert [name for name, content in files(tmp_path).items() if b"PLANTED" in content] == []
     async with serving(tmp_path) as second:
-        second.jobs.give("two", ClearOrder())
         waiting = second.jobs.get("one")
         assert waiting
         assert (waiting.state, waiting.needs_credentials, waiting.message) == ("Queued", True, subject.NO_KEYS)
@@ -199,6 +198,35 @@ async def test_keys_are_kept_in_memory_only(tmp_path: Path) -> None:
         again, is_new = second.jobs.give("one", SYNC)
         assert (again.needs_credentials, is_new) == (False, False)
         await eventually(lambda: second.engine.begun == [SYNC])
+
+
+async def test_what_waits_for_keys_holds_up_nothing_else(tmp_path: Path) -> None:
+    """Whoever has the keys may never come back: the job may be deleted."""
+    async with serving(tmp_path) as server:
+        server.jobs.give("one", SYNC)
+        await eventually(lambda: server.engine.begun == [SYNC])
+    async with serving(tmp_path) as second:
+        second.jobs.give("two", ClearOrder())
+        await eventually(lambda: second.engine.begun == [ClearOrder()])
+        assert (second.state("one"), second.state("two")) == ("Queued", "Running")
+
+
+async def test_what_another_pod_did_not_end_is_not_begun_again(tmp_path: Path) -> None:
+    """Its node was away: its work was done elsewhere, and to remove files again takes those that came since."""
+    async with serving(tmp_path, "first") as server:
+        server.jobs.give("ended", ClearOrder())
+        await eventually(lambda: len(server.engine.begun) == 1)
+        server.engine.succeed()
+        server.jobs.give("open", RmrOrder(("old",)))
+        await eventually(lambda: len(server.engine.begun) == 2)
+    async with serving(tmp_path, "first") as restarted:
+        await eventually(lambda: restarted.engine.begun == [RmrOrder(("old",))])
+    async with serving(tmp_path, "second") as other:
+        assert [(found.id, found.state) for found in other.jobs.all()] == [("ended", "Succeeded")]
+        other.jobs.give("open", RmrOrder(("old",)))
+        await eventually(lambda: other.engine.begun == [RmrOrder(("old",))])
+    async with serving(tmp_path, "second") as again:
+        await eventually(lambda: again.engine.begun == [RmrOrder(("old",))])
 
 
 async def test_changed_keys_make_no_other_order(tmp_path: Path) -> None:

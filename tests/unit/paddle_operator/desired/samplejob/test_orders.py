@@ -4,11 +4,12 @@ import msgspec
 import pytest
 
 from paddle_operator.api.manifest import Manifest
+from paddle_operator.api.samplejob import SampleJobStatus
 from paddle_operator.desired.samplejob.orders import job_name, operation_id, order, problem, targets
 from paddle_operator.engines.operations import Order, is_id
 from support import samplesnapshots
 from support.jobsnapshots import READY, decoded, seen
-from support.samplesnapshots import server, word
+from support.samplesnapshots import NOON, server, word
 
 OWN = "bos://paddleflow-public.hkg.bcebos.com/imagenet/demo"
 SHARE = {"partition": 1, "partitions": 3, "strategy": "sequence"}
@@ -112,7 +113,7 @@ def test_what_is_about_the_data_is_for_the_first_server_and_what_is_about_caches
 
 def test_the_same_work_has_the_same_id_and_other_options_another() -> None:
     job = decoded("rmr")
-    assert is_id(operation_id(job, 0))
+    assert is_id(operation_id(SampleJobStatus(job_name=job_name(job), start_time=NOON), 9999))
     assert job_name(job) == job_name(decoded("rmr", ttlSecondsAfterFinished=5, backoffLimit=3))
     assert job_name(job) != job_name(decoded("rmr", rmrOptions={"paths": ["other"]}))
     assert job_name(job).rpartition("-")[0] == job_name(decoded("clear")).rpartition("-")[0]

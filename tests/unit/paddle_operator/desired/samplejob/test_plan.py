@@ -33,8 +33,8 @@ def begun(snapshot: Snapshot) -> Snapshot:
 
 def saying(snapshot: Snapshot, *works: Work | None) -> Snapshot:
     """Let each server say this of the job's work."""
-    name = operation_id(snapshot.job, snapshot.before.retries)
-    servers = [server(number, word=word(**({name: work} if work else {}))) for number, work in enumerate(works)]
+    said = [{operation_id(snapshot.before, number): work} if work else {} for number, work in enumerate(works)]
+    servers = [server(number, word=word(**words)) for number, words in enumerate(said)]
     return replace(snapshot, runtimes={found.partition: found for found in servers})
 
 
@@ -186,7 +186,7 @@ def test_the_time_left_is_told_as_soon_as_a_total_is_known(work: Work, left: int
 
 def test_edited_options_cancel_the_work_and_begin_anew() -> None:
     job = begun(seen(decoded("rmr")))
-    name = operation_id(job.job, 0)
+    name = operation_id(job.before, 0)
     running = word(**{name.replace("-", "_"): Work("rmr", Standing.RUNNING, began=NOON)})
     edited = decoded("rmr", rmrOptions={"paths": ["other"]})
     edited = msgspec.structs.replace(edited, status=job.job.status)
@@ -194,6 +194,43 @@ def test_edited_options_cancel_the_work_and_begin_anew() -> None:
     assert [(errand.id, errand.order) for errand in decision.errands] == [(name, {})]
     assert decision.status is not None
     assert decision.status.job_name != job.before.job_name
+
+
+def test_options_that_are_put_back_are_work_of_their_own() -> None:
+    """Under the old id the servers would tell that it was cancelled, and the job would fail."""
+    first = begun(seen(decoded("rmr")))
+    other = msgspec.structs.replace(decoded("rmr", rmrOptions={"paths": ["other"]}), status=first.job.status)
+    second = after(replace(first, job=other, now=NOON + dt.timedelta(minutes=1)))
+    back = msgspec.structs.replace(decoded("rmr"), status=second.job.status)
+    third = after(replace(second, job=back, now=NOON + dt.timedelta(minutes=2)))
+    assert (third.before.job_name, first.before.retries) == (first.before.job_name, third.before.retries)
+    assert operation_id(third.before, 0) != operation_id(first.before, 0)
+
+
+def test_what_a_node_did_for_another_partition_is_not_taken_for_a_servers_own_part() -> None:
+    """A server that moves finds on its new node what another one left there."""
+    job = begun(seen(decoded(), *(server(number, word=word()) for number in range(2))))
+    mine, other = (operation_id(job.before, number) for number in (1, 0))
+    for standing in (Standing.SUCCEEDED, Standing.RUNNING):
+        moved = server(1, word=word(**{other: Work("warmup", standing, began=NOON)}))
+        decision = plan(replace(job, runtimes={1: moved}))
+        assert decision.status is not None
+        assert decision.status.results[1].phase == ""
+        cancelled = [] if standing.is_over else [other]
+        assert [errand.id for errand in decision.errands] == [mine, *cancelled]
+        assert [bool(errand.order) for errand in decision.errands] == [True, *(False for _ in cancelled)]
+
+
+def test_who_was_lost_stays_so_when_others_took_shares_of_different_files() -> None:
+    job = begun(seen(decoded(), *(server(number, word=word()) for number in range(3))))
+    done = [Work("warmup", Standing.SUCCEEDED, "noted", began=NOON, dealt_from=files) for files in ("3-aa", "4-bb")]
+    job = after(saying(job, *done))
+    decision = plan(replace(job, now=NOON + dt.timedelta(minutes=11)))
+    assert decision.status is not None
+    assert [found.phase for found in decision.status.results] == ["Failed", "Failed", "Lost"]
+    told = decision.status.results[0].message
+    assert told.startswith("files came or went while the servers listed them")
+    assert told.endswith(": 3-aa; noted")
 
 
 def test_a_failed_job_begins_anew_with_other_options_and_a_succeeded_one_never() -> None:
@@ -215,6 +252,17 @@ def test_a_job_that_is_deleted_cancels_what_its_servers_have_not_told_of_yet() -
     assert (plan(silent).finalizers, plan(silent).look_again) == (None, 1.0)
     assert plan(replace(silent, now=NOON + dt.timedelta(minutes=1))).finalizers == ()
     assert plan(replace(silent, sample_set=None)).finalizers == ()
+
+
+def test_a_job_that_is_deleted_before_it_begins_anew_cancels_what_other_options_began() -> None:
+    job = begun(seen(decoded("rmr")))
+    name = operation_id(job.before, 0)
+    metadata = msgspec.structs.replace(job.job.metadata, deletion_timestamp=NOON)
+    status = msgspec.structs.replace(job.before, job_name="", results=())
+    gone = msgspec.structs.replace(job.job, metadata=metadata, status=status)
+    runs = server(word=word(**{name: Work("rmr", Standing.RUNNING, began=NOON)}))
+    decision = plan(replace(job, job=gone, runtimes={0: runs}))
+    assert ([(errand.id, errand.order) for errand in decision.errands], decision.finalizers) == ([(name, {})], None)
 
 
 def test_no_more_missing_files_are_named_than_an_object_has_room_for() -> None:

@@ -95,8 +95,10 @@ def container() -> Manifest:
         "image": IMAGE,
         "imagePullPolicy": "IfNotPresent",
         "command": ["paddle-operator", "runtime-server"],
+        "env": [{"name": "POD_UID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}],
         "args": [
             "--port=7716",
+            "--pod-uid=$(POD_UID)",
             "--mount-path=/mnt/imagenet",
             "--cache-dirs=/cache/0",
             "--spool=/var/spool/paddle-operator",
