@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import figures
 from support import juicefs
 from support.enginebox import AREA, Box, Bucket, Volume, made_box
+from support.runtimeprogram import COMMAND as COMMAND_OF_SERVER
 from support.runtimeprogram import FINAL, RuntimeProgram
 
 COMMAND = ".venv/bin/python bench/sampleops.py"
@@ -56,7 +57,7 @@ class Stage:
         self.volume = Volume(box, meta=redis.address(0), store=store, cache_mib=files * size * 4 >> 20)
         box.inside(METADATA).write_text(redis.address(0))
         options = (f"--source-dirs={SOURCE}", f"--metadata-file={METADATA}", "--log-level=info")
-        self.server = RuntimeProgram(box, self.volume, *options)
+        self.server = RuntimeProgram(box, self.volume, *options, command=COMMAND_OF_SERVER)
         self.server.start()
         for number in range(files):
             path = box.inside(SOURCE) / f"{number // PER_DIRECTORY:03}" / f"{number:06}.jpg"

@@ -15,13 +15,13 @@ from paddle_operator.api.manifest import Manifest
 from support.enginebox import AREA, PATIENCE, Box, Volume, free_port
 
 FINAL = {"Succeeded", "Failed", "Cancelled"}
-# The same program, in more of a hurry: it looks more often, gives a mount up sooner, and soon says that it lives.
 COMMAND = """
 from paddle_operator.cli.main import main
 from paddle_operator.runtime import report
-report.LOOKING, report.PATIENCE, report.HEARTBEAT = 0.5, 4.0, 4.0
 main()
 """
+# The same program, in more of a hurry: it looks more often, gives a mount up sooner, and soon says that it lives.
+IN_A_HURRY = COMMAND.replace("main()", "report.LOOKING, report.PATIENCE, report.HEARTBEAT = 0.5, 4.0, 4.0\nmain()")
 # SQLite looks for its files by names that only those inside have.
 UNREAD = """
 import contextlib, pathlib, sqlite3, sys
@@ -45,7 +45,9 @@ class Answer(NamedTuple):
 class RuntimeProgram:
     """Killed and started again, it has the same spool, token and port."""
 
-    def __init__(self, box: Box, volume: Volume, *options: str, name: str = "server", token: str = "") -> None:
+    def __init__(
+        self, box: Box, volume: Volume, *options: str, name: str = "server", token: str = "", command: str = IN_A_HURRY
+    ) -> None:
         self.box, self.volume, self.name = box, volume, name
         self.port = free_port()
         self.token = token or secrets.token_hex(16)
@@ -53,7 +55,7 @@ class RuntimeProgram:
         self.renew()
         box.inside(token_file).write_text(f"{self.token}\n")
         self.argv = [
-            sys.executable, "-c", COMMAND, "runtime-server", f"--mount-path={volume.mount}",
+            sys.executable, "-c", command, "runtime-server", f"--mount-path={volume.mount}",
             f"--cache-dirs={volume.cache}", f"--token-file={token_file}", f"--spool={self.spool}",
             "--host=127.0.0.1", f"--port={self.port}", "--log-level=debug", *options,
         ]  # fmt: skip
