@@ -1,5 +1,6 @@
 """What every test with a real JuiceFS has: a volume that is mounted, and a runtime server beside it."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -35,7 +36,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Have what most tests share: starting it takes longer than they do."""
     with made_box(tmp_path_factory.mktemp("world")) as box:
         volume = Volume(box)
-        server = RuntimeProgram(box, volume)
+        box.inside(AREA / "source").mkdir()
+        server = RuntimeProgram(box, volume, f"--source-dirs={AREA}/source")
         server.start()
         yield World(volume, server)
 
@@ -57,6 +59,15 @@ def volume(world: World) -> Volume:
     """Give the shared volume, empty."""
     world.volume.empty()
     return world.volume
+
+
+@pytest.fixture
+def source(world: World) -> Path:
+    """Give the directory that the shared server may copy from, empty."""
+    place = world.volume.box.inside(AREA / "source")
+    shutil.rmtree(place)
+    place.mkdir()
+    return place
 
 
 @pytest.fixture

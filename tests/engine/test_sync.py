@@ -16,6 +16,8 @@ from support.runtimeprogram import RuntimeProgram
 ACCESS, SECRET = "PLANTEDaccess", "PLANTEDsecret/+%&' $x"
 KEYS = {"accessKey": ACCESS, "secretKey": f"{SECRET}\n"}
 FILES = {f"train/{number:02}": os.urandom(20_000) for number in range(20)}
+# Prefixes that begin as another does where an address would end.
+ODD = {f"{prefix}/file": prefix.encode() for prefix in ("exp", "exp#1", "exp2", "exp?1", "exp 1", "exp+1", "e:x@p:1")}
 
 
 class Shop:
@@ -24,7 +26,7 @@ class Shop:
     def __init__(self, box: Box) -> None:
         self.box = box
         self.bucket = Bucket(box, ACCESS, SECRET)
-        self.bucket.fill(FILES)
+        self.bucket.fill({**FILES, **ODD})
         self.volume = Volume(box)
         self.source = box.inside(AREA / "source")
         self.source.mkdir()
@@ -79,7 +81,7 @@ def test_a_sync_copies_the_source_and_its_keys_are_nowhere_to_be_seen(shop: Shop
         done = shop.server.done("copy", **shop.order())
         shop.server.done("not-so", **shop.order(destination="w", credentials={**KEYS, "secretKey": "PLANTEDwrong"}))
     assert done["state"] == "Succeeded", done
-    assert (done["result"]["files"], done["result"].get("failed", 0)) == (20, 0)
+    assert (done["result"]["files"], done["result"].get("failed", 0)) == (len(FILES) + len(ODD), 0)
     assert shop.is_whole()
     assert any(b"sync" in line and shop.bucket.uri.encode() in line for line in seen), "the sync itself was not seen"
     answers = [shop.server.ask("GET", path).text for path in ("/v1/status", "/v1/operations")]
@@ -101,10 +103,21 @@ def test_a_sync_into_a_directory_stays_in_it(shop: Shop) -> None:
     assert {path.name for path in (shop.volume.inside / "deep/er/train").iterdir()} >= {"00", "09"}
 
 
+def test_a_prefix_in_a_bucket_is_taken_literally(shop: Shop) -> None:
+    copied = {}
+    for number, name in enumerate(ODD):
+        place, prefix = f"from/{number}", name.removesuffix("/file")
+        done = shop.server.done(f"odd-{number}", **shop.order(source=shop.bucket.part(prefix), destination=place))
+        assert done["state"] == "Succeeded", done
+        copied[name] = [path.read_bytes() for path in (shop.volume.inside / place).iterdir()]
+    assert copied == {name: [content] for name, content in ODD.items()}
+
+
 def test_a_second_sync_copies_nothing(shop: Shop) -> None:
     shop.server.done("first", **shop.order(destination="twice"))
     again = shop.server.done("second", **shop.order(destination="twice"))
-    assert (again["state"], again["result"].get("bytes", 0), again["result"]["skipped"]) == ("Succeeded", 0, 20)
+    assert (again["state"], again["result"].get("bytes", 0)) == ("Succeeded", 0)
+    assert again["result"]["skipped"] == len(FILES) + len(ODD)
 
 
 @pytest.mark.parametrize("dry", [False, True], ids=["", "not even to look"])

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from urllib.parse import quote
 
 import msgspec
 
@@ -18,6 +19,8 @@ VERSION_TEXT = re.compile(r"version (\d+)\.(\d+)\.(\d+)")
 URI = re.compile(rf"({SCHEMES})://([^/]*)(/.*)?", re.DOTALL)
 WHOLE_BUCKET = re.compile(r"minio://[^/]*/[^/]*/")
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
+# In a host's place, JuiceFS reads these as the beginning of something else.
+SEPARATORS = re.compile(r"[?#%\\]")
 HOSTS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:,\[\]-]*", re.ASCII)
 # Where JuiceFS looks for the keys of a source that has none in its address.
 KEY_VARIABLES = {
@@ -45,6 +48,22 @@ class Version(NamedTuple):
 
     def __str__(self) -> str:
         return ".".join(str(number) for number in self)
+
+
+class Directory(NamedTuple):
+    """What a sync copies from, or into; every character of its path is meant."""
+
+    scheme: str
+    host: str
+    path: str
+
+    @property
+    def address(self) -> str:
+        """Write it so that JuiceFS takes it literally, and /demo not for /demo2 as well.
+
+        It decodes %, ends a path at ? and #, turns backslashes, and takes a colon without a scheme for another host's.
+        """
+        return f"{self.scheme}://{self.host}{quote(self.path.rstrip('/'), errors='surrogateescape')}/"
 
 
 FIRST_STABLE = Version(1, 0, 0)
@@ -128,10 +147,10 @@ def warm_up(list_file: str, threads: int | None) -> Invocation:
 
 def sync(version: Version, options: SyncOptions, destination: str, credentials: Credentials | None) -> Invocation:
     """Copy a source's files below the destination, an absolute directory."""
-    scheme, source = parse_source(options.source)
-    if version < FIRST_STABLE and scheme == "minio" and not WHOLE_BUCKET.fullmatch(source):
+    source = parse_source(options.source)
+    if version < FIRST_STABLE and source.scheme == "minio" and not WHOLE_BUCKET.fullmatch(source.address):
         raise FlagError(f"JuiceFS {version} copies whole buckets of minio:// only: use s3://BUCKET.ENDPOINT/PREFIX")
-    secrets = source_keys(scheme, credentials)
+    secrets = source_keys(source.scheme, credentials)
     words = [PROGRAM, "--no-agent", "sync"]
     given = msgspec.to_builtins(options)
     for name in SyncOptions.__struct_encode_fields__:
@@ -140,7 +159,8 @@ def sync(version: Version, options: SyncOptions, destination: str, credentials: 
             words.append(sync_word(version, name, value, has_keys=bool(secrets)))
     # 1.x would colour its words, too.
     shows = version < FIRST_STABLE
-    return Invocation((*words, source, f"{destination.rstrip('/')}/"), secrets, REGIONS, on_terminal=shows)
+    words += [source.address, Directory("file", "", destination).address]
+    return Invocation(tuple(words), secrets, REGIONS, on_terminal=shows)
 
 
 def sync_word(version: Version, name: str, value: object, *, has_keys: bool) -> str:
@@ -156,17 +176,23 @@ def sync_word(version: Version, name: str, value: object, *, has_keys: bool) -> 
     return f"--{name}" if value is True else valued(version, name, value)
 
 
-def parse_source(uri: str | None) -> tuple[str, str]:
-    """Give a source's scheme and its address as a directory: without the slash, /demo would be /demo2 as well."""
+def parse_source(uri: str | None) -> Directory:
     if not uri:
         raise FlagError("a sync needs a source: SCHEME://BUCKET.ENDPOINT/PREFIX")
     if not (found := URI.fullmatch(uri)):
         raise FlagError("a source must be SCHEME://BUCKET.ENDPOINT/PREFIX with a scheme that JuiceFS knows")
+    source = Directory(found[1], found[2], found[3] or "")
     if CONTROL_CHARACTERS.search(uri):
         raise FlagError("the source has a control character in it: remove it")
-    if "@" in found[2]:
+    if "@" in source.host:
         raise FlagError("the source has keys in it, for all to read: put them in a Secret, and name it in secretRef")
-    return found[1], f"{uri.rstrip('/')}/" if found[3] else f"{uri}/"
+    if SEPARATORS.search(source.host):
+        raise FlagError("the source's host has ?, #, % or \\ in it: write SCHEME://BUCKET.ENDPOINT/PREFIX")
+    if source.scheme == "file" and source.host:
+        raise FlagError("a file:// source must be an absolute path: file:///like/this")
+    if source.scheme != "file" and "%" in source.path:
+        raise FlagError("the source has % in it, itself or for another character: write each as it is, and without %")
+    return source
 
 
 def source_keys(scheme: str, credentials: Credentials | None) -> dict[str, str]:

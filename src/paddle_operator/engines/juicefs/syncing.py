@@ -28,10 +28,10 @@ def invocation(version: flags.Version, order: SyncOrder, mount: Path, sources: t
     Whoever fills a directory that is copied may not have it lead to anything else that the server can read.
     """
     target = places.parse(order.destination) if order.destination else PurePosixPath()
-    scheme, source = flags.parse_source(order.source)
+    source = flags.parse_source(order.source)
     may_write, may_read = [str(mount)], list[str]()
-    if scheme == "file":
-        asked = Path(os.path.realpath(source.removeprefix("file://")))
+    if source.scheme == "file":
+        asked = Path(os.path.realpath(source.path))
         may_read = [str(allowed) for allowed in sources if asked.is_relative_to(allowed)]
         if not may_read:
             raise OrderError("a file:// source must be below a directory of the server's --source-dirs")

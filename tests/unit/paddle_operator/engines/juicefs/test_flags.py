@@ -1,5 +1,8 @@
 """Command lines of JuiceFS: every option of the original, by version, and never a secret."""
 
+import os
+from urllib.parse import unquote_to_bytes
+
 import pytest
 
 from paddle_operator.api.juicefs import SyncOptions
@@ -63,7 +66,7 @@ def test_every_option_of_a_sync_is_given_to_juicefs() -> None:
         "juicefs", "--no-agent", "sync", "--start=a", "--end=z", "--threads=5", "--http-port=6071", "--update",
         "--force-update", "--perms", "--dirs", "--dry", "--delete-src", "--delete-dst", "--exclude=x.*",
         "--include=y.*", "--manager=host:1", "--worker=one,two", "--bwlimit=8", "--no-https",
-        "s3://b.host/x/", "/mnt/set/",
+        "s3://b.host/x/", "file:///mnt/set/",
     )  # fmt: skip
 
 
@@ -97,9 +100,9 @@ def test_keys_that_juicefs_takes_on_its_command_line_only_are_refused(scheme: st
     assert "PLANTED" not in str(refused.value)
 
 
-@pytest.mark.parametrize("scheme", ["hdfs", "file", "ceph"])
-def test_sources_without_keys_are_given_none(scheme: str) -> None:
-    assert flags.sync(OLD, SyncOptions(source=f"{scheme}://host/x"), "/mnt", KEYS).secrets == {}
+@pytest.mark.parametrize("source", ["hdfs://host/x", "file:///x", "ceph://host/x"])
+def test_sources_without_keys_are_given_none(source: str) -> None:
+    assert flags.sync(OLD, SyncOptions(source=source), "/mnt", KEYS).secrets == {}
 
 
 BAD_SOURCES = {
@@ -108,6 +111,12 @@ BAD_SOURCES = {
     "an unknown scheme": ("ftp://host/x", "SCHEME"),
     "keys": ("s3://PLANTED:secret@b.host/x", "keys in it"),
     "a control character": ("s3://b.host/x\ny", "control character"),
+    "a fragment for its prefix": ("s3://b.host#x/y", "host has"),
+    "a query for its prefix": ("s3://b.host?x/y", "host has"),
+    "a backslash for a slash": ("s3://b.host\\x", "host has"),
+    "an encoded host": ("s3://b%2ehost/x", "host has"),
+    "what may be encoded or not": ("s3://b.host/a%20b", "without %"),
+    "a file of another host": ("file://host/x", "file:///like/this"),
 }
 
 
@@ -128,7 +137,22 @@ def test_a_bad_source_is_refused(source: str | None, words: str) -> None:
     ],
 )
 def test_a_source_is_a_directory_and_no_prefix(source: str, directory: str) -> None:
-    assert flags.parse_source(source)[1] == directory
+    assert flags.parse_source(source).address == directory
+
+
+@pytest.mark.parametrize("version", [OLD, NEW])
+@pytest.mark.parametrize("name", ["a%20b", "a?b", "a#b", "x\\..", "00:00", "x:pw@host:22", "%2e%2e", "数据", "\udcff"])
+def test_juicefs_reads_each_character_of_a_directory_as_it_is(version: Version, name: str) -> None:
+    made = flags.sync(version, SyncOptions(source=f"file:///data/{name}"), f"/mnt/{name}", None)
+    assert [unquote_to_bytes(word.removeprefix("file://")) for word in made.argv[-2:]] == [
+        os.fsencode(f"{top}/{name}/") for top in ("/data", "/mnt")
+    ]
+    assert not set("?#\\@") & set("".join(made.argv[-2:]))
+    assert [word.count(":") for word in made.argv[-2:]] == [1, 1]
+
+
+def test_a_prefix_in_a_bucket_is_taken_literally() -> None:
+    assert flags.parse_source("s3://b.host:9000/exp#1/a?b:c d").address == "s3://b.host:9000/exp%231/a%3Fb%3Ac%20d/"
 
 
 @pytest.mark.parametrize("hosts", ["-oProxyCommand=id", "a b", "$(id)", "a;b", "\n"])
@@ -158,7 +182,7 @@ def test_keys_with_a_control_character_are_refused() -> None:
 
 def test_a_value_that_looks_like_an_option_stays_a_value() -> None:
     made = flags.sync(OLD, SyncOptions(source="s3://b.host/x", exclude="--delete-src"), "/mnt", None)
-    assert made.argv[3:] == ("--exclude=--delete-src", "s3://b.host/x/", "/mnt/")
+    assert made.argv[3:] == ("--exclude=--delete-src", "s3://b.host/x/", "file:///mnt/")
 
 
 def test_a_volume_is_formatted_without_a_secret_on_the_command_line() -> None:
