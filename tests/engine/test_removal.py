@@ -1,6 +1,7 @@
 """rmr and clear on a real JuiceFS: what is named goes, and nothing else."""
 
 import os
+import signal
 import time
 from pathlib import Path, PurePosixPath
 
@@ -74,6 +75,40 @@ def test_rmr_and_clear_say_from_the_beginning_how_much_there_is_to_do(volume: Vo
     count, size = len(volume.blocks()), sum(int(path.name.split("_")[2]) for path in volume.blocks())
     done = server.done("clear", type="clear")["progress"]
     assert done == {"files": count, "totalFiles": count, "bytes": size, "totalBytes": size}
+
+
+def begun(volume: Volume, server: RuntimeProgram) -> None:
+    """Have a directory of thousands of files in the middle of its removal, and another one that is next."""
+    volume.write("next/kept", b"x")
+    many = volume.inside / "many"
+    many.mkdir()
+    for number in range(2000):
+        (many / str(number)).touch()
+    server.order("rm", type="rmr", paths=["many", "next"])
+    wait_until(lambda: len(list(many.iterdir())) < 2000, 30, "it does not begin", pause=0.01)
+
+
+def test_when_an_rmr_is_cancelled_nothing_more_disappears(volume: Volume, server: RuntimeProgram) -> None:
+    begun(volume, server)
+    for _ in range(3):
+        server.cancel("rm")
+    assert server.ended("rm")["state"] == "Cancelled"
+    # What the client was at is gone, and it is at nothing any more.
+    assert {path.name for path in volume.inside.iterdir() if path.name[0] != "."} == {"next"}
+    assert [path.name for path in (volume.inside / "next").iterdir()] == ["kept"]
+
+
+def test_a_client_that_hangs_in_the_middle_of_an_rmr_does_not_keep_it_from_being_cancelled(box: Box) -> None:
+    volume = Volume(box)
+    server = RuntimeProgram(box, volume)
+    server.start()
+    begun(volume, server)
+    box.signal("mount", signal.SIGSTOP)
+    try:
+        server.cancel("rm")
+        assert server.ended("rm")["state"] == "Cancelled"
+    finally:
+        box.signal("mount", signal.SIGCONT)
 
 
 HOSTILE = {

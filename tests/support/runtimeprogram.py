@@ -17,11 +17,14 @@ from support.enginebox import AREA, PATIENCE, Box, Volume, free_port
 FINAL = {"Succeeded", "Failed", "Cancelled"}
 COMMAND = """
 from paddle_operator.cli.main import main
-from paddle_operator.runtime import report
 main()
 """
 # The same program, in more of a hurry: it looks more often, gives a mount up sooner, and soon says that it lives.
-IN_A_HURRY = COMMAND.replace("main()", "report.LOOKING, report.PATIENCE, report.HEARTBEAT = 0.5, 4.0, 4.0\nmain()")
+IN_A_HURRY = f"""
+from paddle_operator.engines.juicefs import removal
+from paddle_operator.runtime import report
+report.LOOKING, report.PATIENCE, report.HEARTBEAT, removal.PATIENCE = 0.5, 4.0, 4.0, 4.0
+{COMMAND}"""
 # SQLite looks for its files by names that only those inside have.
 UNREAD = """
 import contextlib, pathlib, sqlite3, sys

@@ -2,14 +2,16 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 from paddle_operator.engines.juicefs import cachefiles, control, counters, ledger, places
+from paddle_operator.engines.juicefs.control import Control, ControlError
 from paddle_operator.engines.juicefs.fetching import Place
 from paddle_operator.engines.juicefs.watching import watched
 from paddle_operator.engines.operations import ClearOrder, Progress, Result, RmrOrder
@@ -19,6 +21,8 @@ from paddle_operator.engines.runtime import OrderError, Told
 MOST_PATHS = 10_000
 MOST_NAMED = 10
 LONGEST_MEMORY = 5.0
+# A client that is there answers at once, also where its metadata cannot be reached.
+PATIENCE = 10.0
 PAUSE = 0.05
 RESTING = 0.3
 UNIT = 4 << 10
@@ -49,9 +53,12 @@ async def rmr(order: RmrOrder, mount: Path, told: Told) -> tuple[Result, str]:
         total = await asyncio.to_thread(counted, mount, paths, is_cancelled)
         before = await asyncio.to_thread(counters.data, mount)
         told(progress(Data(), total))
-        async with watched(lambda: progress(counters.difference(before, counters.data(mount)), total), told):
+        async with (
+            watched(lambda: progress(counters.difference(before, counters.data(mount)), total), told),
+            talking(mount) as client,
+        ):
             for path in paths:
-                there = await asyncio.to_thread(remove, mount, path, is_cancelled)
+                there = await seen_through(asyncio.to_thread(remove, mount, path, is_cancelled), client)
                 absent += [] if there else [ascii(str(path))]
     await asyncio.to_thread(await_absence, [mount / path for path in paths])
     gone = await asyncio.to_thread(settled, mount, before, total)
@@ -108,9 +115,48 @@ def remove(mount: Path, path: PurePosixPath, is_cancelled: Callable[[], bool]) -
     with contextlib.suppress(FileNotFoundError), places.directory(mount, path.parts[:-1]) as parent:
         os.stat(path.name, dir_fd=parent, follow_symlinks=False)
         with control.opened(mount, is_cancelled) as client:
+            if is_cancelled():
+                raise ControlError(errno.ECANCELED, "it was cancelled")
             client.remove(os.fstat(parent).st_ino, os.fsencode(path.name))
         return True
     return False
+
+
+async def seen_through(removal: Awaitable[bool], client: Control) -> bool:
+    """Wait for what was asked of the client, also when cancelled, and cancelled again: it goes on all the same.
+
+    Only a client that answers nothing any more is left to itself.
+    """
+    task = asyncio.ensure_future(removal)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        silence = asyncio.create_task(silent(client))
+        while not (task.done() or silence.done()):
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([task, silence], return_when=asyncio.FIRST_COMPLETED)
+        silence.cancel()
+        # It may have failed, and nobody is to hear of it any more.
+        _ = task.done() and task.exception()
+        raise
+
+
+async def silent(client: Control) -> None:
+    """Greet the client again and again until it does not answer."""
+    with contextlib.suppress(OSError, TimeoutError):
+        while True:
+            await asyncio.wait_for(asyncio.to_thread(client.greet), PATIENCE)
+            await asyncio.sleep(RESTING)
+
+
+@contextlib.asynccontextmanager
+async def talking(mount: Path) -> AsyncIterator[Control]:
+    """Begin a conversation; its end is not waited for: where the client hangs, that hangs, too."""
+    stack = contextlib.ExitStack()
+    try:
+        yield await asyncio.to_thread(stack.enter_context, control.opened(mount))
+    finally:
+        asyncio.get_running_loop().run_in_executor(None, stack.close)
 
 
 def await_absence(paths: list[Path]) -> None:
