@@ -11,8 +11,10 @@ from paddle_operator.api.samplejob import SamplerOptions, WarmupStrategy
 
 # Ids become names of files; they start with a letter or a digit, so that none is hidden or a directory's own.
 ID = re.compile(r"[a-z0-9][a-z0-9.-]{0,126}", re.ASCII)
-# More than these missing files are counted, not named.
+# More than these missing files are counted, not named. Of a longer name, in bytes, the beginning is told: a report that
+# has many operations in it must not be too long to be read.
 MOST_NAMED = 100
+LONGEST_NAME = 256
 
 
 class OperationState(StrEnum):

@@ -12,11 +12,15 @@ from paddle_operator.engines.juicefs import control
 from paddle_operator.engines.juicefs.blocks import Pieces, Slice, parse_pieces
 from paddle_operator.engines.juicefs.metadata import Metadata
 from paddle_operator.engines.juicefs.places import Directories, Found
+from paddle_operator.engines.operations import LONGEST_NAME
 
 LENGTH_BYTES = 4
 # Records are written down and read so many at once.
 FRAME = 1000
 ASKED_AGAIN = 3
+# In JSON, a control character would take six bytes.
+VISIBLE = {code: f"\\x{code:02x}" for code in range(ord(" "))}
+CUT = "…"
 
 
 class Expected(msgspec.Struct, frozen=True, array_like=True):
@@ -96,5 +100,8 @@ def merged(records: Iterator[Expected], fresh: Iterator[Expected]) -> Iterator[E
 
 
 def shown(path: bytes) -> str:
-    """Give a path as text, whatever bytes it has."""
-    return os.fsdecode(path).encode(errors="backslashreplace").decode()
+    """Give a path as text, whatever bytes it has, and however many: what is cut ends with a mark."""
+    text = os.fsdecode(path).translate(VISIBLE).encode(errors="backslashreplace")
+    if len(text) > LONGEST_NAME:
+        return f"{text[: LONGEST_NAME - len(CUT.encode())].decode(errors='ignore')}{CUT}"
+    return text.decode()

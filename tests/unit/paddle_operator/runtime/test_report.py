@@ -2,12 +2,20 @@
 
 import asyncio
 import contextlib
+import os
 import threading
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
-from paddle_operator.engines.operations import Operation, OperationState
+from paddle_operator.controllers import runtimes
+from paddle_operator.engines.juicefs.expectation import Expected
+from paddle_operator.engines.juicefs.search import Findings
+from paddle_operator.engines.juicefs.warmup import judged
+from paddle_operator.engines.operations import MOST_NAMED, Operation, OperationState
 from paddle_operator.engines.reports import Data, Report
+from paddle_operator.engines.runtime import OperationError
 from paddle_operator.runtime import report as subject
 from paddle_operator.runtime.report import Bell, Reporter, newest
 from support.eventually import eventually
@@ -23,6 +31,18 @@ def test_a_report_has_all_that_is_open_and_the_last_that_is_finished() -> None:
     assert newest([*finished, *waiting]) == (*finished[53:], *waiting)
     assert len(newest([*finished, *operations(OperationState.QUEUED, 200)])) == subject.MOST_OPERATIONS
     assert newest([]) == ()
+
+
+@pytest.mark.parametrize("letter", ["a", "数", "😀", '"', "\\", "\1", "\udcff"])
+def test_a_report_can_be_read_however_long_the_names_of_missing_files_are(letter: str) -> None:
+    findings = Findings()
+    for _ in range(2 * MOST_NAMED):
+        findings.lack(Expected(os.fsencode(letter) * 4096, None), is_damaged=True)
+    with pytest.raises(OperationError) as failed:
+        judged(findings, "")
+    message, result = str(failed.value), failed.value.result
+    finished = [replace(one, message=message, result=result) for one in operations(OperationState.FAILED, 1000)]
+    assert len(msgspec.json.encode(Report(operations=newest(finished)))) < runtimes.LONGEST_REPORT
 
 
 @pytest.fixture(autouse=True)

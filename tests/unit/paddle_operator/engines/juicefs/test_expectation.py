@@ -10,6 +10,7 @@ from paddle_operator.engines.juicefs.blocks import Slice
 from paddle_operator.engines.juicefs.control import Control
 from paddle_operator.engines.juicefs.expectation import Expected
 from paddle_operator.engines.juicefs.places import Found
+from paddle_operator.engines.operations import LONGEST_NAME
 
 WHOLE = " length:\t5\n chunks:\n\t0:\t1\t5\t0\t5\n"
 NOTHING = " length:\t5\n chunks:\n"
@@ -62,3 +63,18 @@ def test_records_are_kept_in_order_whatever_their_names(tmp_path: Path) -> None:
 def test_fresh_records_take_the_place_of_theirs() -> None:
     old, fresh = records("a", "b", "c", "d"), [Expected(b"b", None), Expected(b"d", [])]
     assert list(expectation.merged(iter(old), iter(fresh))) == [old[0], fresh[0], old[2], fresh[1]]
+
+
+NAMES = {
+    "as it is": ("数据/ü.jpg".encode(), "数据/ü.jpg"),
+    "no text at all": (b"\xff\n", r"\udcff\x0a"),
+    "as long as it may be": (b"a" * 256, "a" * 256),
+    "too long": (b"a" * 257, "a" * 253 + "…"),
+    "too long, and not to be cut anywhere": (b"a" + "数".encode() * 90, "a" + "数" * 84 + "…"),
+}
+
+
+@pytest.mark.parametrize(("path", "name"), NAMES.values(), ids=NAMES.keys())
+def test_a_name_is_told_in_so_many_bytes_and_marked_where_it_is_cut(path: bytes, name: str) -> None:
+    assert expectation.shown(path) == name
+    assert len(name.encode()) <= LONGEST_NAME
