@@ -200,7 +200,7 @@ def test_each_rank_of_a_training_reads_what_its_partition_was_warmed_for_in_the_
         assert [said["rank"] for said in told] == [rank] * 2
         for epoch, said in enumerate(told):
             options = SamplerOptions(SAMPLER.batch_size, shuffle=True, epoch=epoch)
-            assert said["order"] == rank_order(len(FILES), rank, ranks, options)
+            assert said["order"] == rank_order(len(FILES), rank, ranks, options).tolist()
         assert fetched(first) == 0
         assert (fetched(second) > 0) == (ranks > 1)
 

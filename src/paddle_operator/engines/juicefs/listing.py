@@ -48,7 +48,7 @@ class Listing:
                 self.block_size = known.block_size or (told.block_size if told else None)
                 asked = Asked(self.mount, stack.enter_context(conversations()), told)
                 roll = Roll()
-                files = selected(self.mount, order, asked.entries, roll)
+                files = selected(self.mount, order, asked.entries, roll, self.file.parent)
                 log.info("files are learned from=%s", "client" if told is None else "metadata")
                 while records := await asyncio.to_thread(self._next, files, asked):
                     self.files += len(records)

@@ -2,10 +2,14 @@
 
 import itertools
 import os
+import struct
+import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from paddle_operator.api.samplejob import WarmupStrategy
 from paddle_operator.engines.juicefs import places
@@ -15,6 +19,8 @@ from paddle_operator.engines.sampling import rank_order
 
 LONGEST_LINE = 4096
 LARGEST_SEED = 1 << 32
+# Before each path; 0 is no file's.
+INODE = struct.Struct("=Q")
 
 
 @dataclass
@@ -34,6 +40,26 @@ class Roll:
         return f"{self.files}-{self.names:08x}"
 
 
+class Numbered:
+    """Files by their numbers, kept on disk: ten million of them would fill the memory."""
+
+    def __init__(self, file: BinaryIO, files: Iterable[Found]) -> None:
+        self._file, self._ends = file, array("Q", [0])
+        end = 0
+        for found in files:
+            end += file.write(INODE.pack(found.inode or 0) + os.fsencode(found.path))
+            self._ends.append(end)
+        file.flush()
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def __getitem__(self, number: int) -> Found:
+        start, end = self._ends[number], self._ends[number + 1]
+        record = os.pread(self._file.fileno(), end - start, start)
+        return Found(os.fsdecode(record[INODE.size :]), INODE.unpack_from(record)[0] or None)
+
+
 def check(order: WarmupOrder) -> None:
     """Raise PlaceError for paths that are none of the data set, and for a share that is none."""
     for path in (*order.paths, *filter(None, [order.file])):
@@ -49,7 +75,9 @@ def check(order: WarmupOrder) -> None:
         raise PlaceError(f"a sampler's batchSize must be 1 or more, and its epoch from 0 up to {LARGEST_SEED - 1}")
 
 
-def selected(mount: Path, order: WarmupOrder, inside: Callable[[Found], Entries], roll: Roll) -> Iterator[Found]:
+def selected(
+    mount: Path, order: WarmupOrder, inside: Callable[[Found], Entries], roll: Roll, scratch: Path
+) -> Iterator[Found]:
     """Give the files, in the same order on every partition; `inside` tells what is in a directory."""
     if order.file:
         files = listed(mount, places.parse(order.file))
@@ -57,7 +85,7 @@ def selected(mount: Path, order: WarmupOrder, inside: Callable[[Found], Entries]
         files = itertools.chain.from_iterable(places.files(mount, top, inside) for top in tops(order))
     if not order.share:
         return files
-    return shared(roll.called(files) if is_by_number(order.share) else files, order.share)
+    return shared(roll.called(files) if is_by_number(order.share) else files, order.share, scratch)
 
 
 def tops(order: WarmupOrder) -> list[PurePosixPath]:
@@ -83,13 +111,13 @@ def listed(mount: Path, file: PurePosixPath) -> Iterator[Found]:
                 yield Found(str(places.parse(text)))
 
 
-def shared(files: Iterator[Found], share: Share) -> Iterator[Found]:
+def shared(files: Iterator[Found], share: Share, scratch: Path) -> Iterator[Found]:
     """Give a partition its part; each computes its own, and no two think differently of it."""
     if share.sampler is not None:
-        everything = list(files)
-        mine = rank_order(len(everything), share.partition, share.partitions, share.sampler)
-        # To fill up, a rank may read a file twice: it is cached once.
-        yield from (everything[number] for number in dict.fromkeys(mine))
+        with tempfile.TemporaryFile(dir=scratch) as kept:
+            everything = Numbered(kept, files)
+            mine = rank_order(len(everything), share.partition, share.partitions, share.sampler)
+            yield from (everything[number] for number in once(mine, len(everything)))
         return
     for number, file in enumerate(files):
         if share.strategy == WarmupStrategy.RANDOM:
@@ -97,3 +125,12 @@ def shared(files: Iterator[Found], share: Share) -> Iterator[Found]:
             number = zlib.crc32(file.path.encode(errors="surrogateescape"))  # noqa: PLW2901 the other way to number it
         if number % share.partitions == share.partition:
             yield file
+
+
+def once(numbers: Iterable[int], below: int) -> Iterator[int]:
+    """Leave out what was there before: to fill up, a rank may read a file twice, and it is cached once."""
+    seen = bytearray(below)
+    for number in numbers:
+        if not seen[number]:
+            seen[number] = True
+            yield number

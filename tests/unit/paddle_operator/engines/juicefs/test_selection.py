@@ -3,6 +3,7 @@
 import functools
 import itertools
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -16,24 +17,43 @@ from paddle_operator.engines.operations import Share, WarmupOrder
 FILES = [Found(f"train/{number}.jpg") for number in range(10)]
 
 
-def share(partition: int, strategy: WarmupStrategy, sampler: SamplerOptions | None = None) -> list[Found]:
-    return list(selection.shared(iter(FILES), Share(partition, 3, strategy, sampler)))
+def shares(scratch: Path, strategy: WarmupStrategy, sampler: SamplerOptions | None = None) -> list[list[Found]]:
+    return [list(selection.shared(iter(FILES), Share(number, 3, strategy, sampler), scratch)) for number in range(3)]
 
 
 def selected(root: Path, order: WarmupOrder, roll: Roll | None = None) -> list[Found]:
-    return list(selection.selected(root, order, functools.partial(places.entries, root), roll or Roll()))
+    inside = functools.partial(places.entries, root)
+    return list(selection.selected(root, order, inside, roll or Roll(), root.parent))
 
 
 @pytest.mark.parametrize("strategy", [WarmupStrategy.SEQUENCE, WarmupStrategy.RANDOM])
-def test_all_partitions_together_take_each_file_once(strategy: WarmupStrategy) -> None:
-    shares = [share(number, strategy) for number in range(3)]
-    assert sorted(itertools.chain(*shares)) == FILES
+def test_all_partitions_together_take_each_file_once(tmp_path: Path, strategy: WarmupStrategy) -> None:
+    assert sorted(itertools.chain(*shares(tmp_path, strategy))) == FILES
 
 
-def test_by_the_sampler_a_partition_takes_what_its_rank_reads_in_that_order_and_once() -> None:
+def test_by_the_sampler_a_partition_takes_what_its_rank_reads_in_that_order_and_once(tmp_path: Path) -> None:
     options = SamplerOptions(2, shuffle=True, epoch=0)
-    shares = [share(number, WarmupStrategy.SAMPLER, options) for number in range(3)]
-    assert shares == [[FILES[number] for number in part] for part in ([6, 1, 7], [4, 0, 9, 3], [2, 8, 0, 5])]
+    taken = shares(tmp_path, WarmupStrategy.SAMPLER, options)
+    assert taken == [[FILES[number] for number in part] for part in ([6, 1, 7], [4, 0, 9, 3], [2, 8, 0, 5])]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_kept_on_disk_comes_back_as_it_was(tmp_path: Path) -> None:
+    files = [Found("a"), Found("数据/b c", 7), Found("\udcff\n", (1 << 64) - 1)]
+    everything = Share(0, 1, WarmupStrategy.SAMPLER, SamplerOptions())
+    assert list(selection.shared(iter(files), everything, tmp_path)) == files
+
+
+def test_a_share_by_the_sampler_takes_few_bytes_of_memory_for_each_file(tmp_path: Path) -> None:
+    count = 20_000
+    files = (Found(f"train/n01514859/n01514859_{number}.JPEG", number) for number in range(count))
+    everything = Share(0, 1, WarmupStrategy.SAMPLER, SamplerOptions(64, shuffle=True))
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in selection.shared(files, everything, tmp_path)) == count
+        assert tracemalloc.get_traced_memory()[1] < 40 * count
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
