@@ -27,6 +27,7 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
     "a SampleSet without a spec": (SET, {"spec": ABSENT}, "spec: Required value"),
     "no partitions": (SET, {"spec.partitions": ABSENT}, "spec.partitions: Required value"),
     "zero partitions": (SET, {"spec.partitions": 0}, "spec.partitions in body should be greater than or equal to 1"),
+    "too many partitions": (SET, {"spec.partitions": 1001}, "partitions in body should be less than or equal to 1000"),
     "partitions in words": (SET, {"spec.partitions": "two"}, "spec.partitions in body must be of type integer"),
     "no secretRef": (SET, {"spec.secretRef": ABSENT}, "spec.secretRef: Required value"),
     "a secretRef without a name": (SET, {"spec.secretRef": {}}, "spec.secretRef.name: Required value"),
@@ -339,6 +340,11 @@ REFUSED: dict[str, tuple[str, Manifest, str]] = {
         'Unsupported value: "Pray": supported values: "Fail", "RunWithout"',
     ),
     "JuiceFS without a Secret": (CACHE, {"spec.cacheEngine": {"juicefs": {}}}, "juicefs.secretRef: Required value"),
+    "JuiceFS on too many nodes": (
+        CACHE,
+        {"spec.cacheEngine": {"juicefs": {"secretRef": {"name": "imagenet"}, "replicas": 1001}}},
+        "juicefs.replicas in body should be less than or equal to 1000",
+    ),
     "Alluxio without workers": (
         CACHE,
         {f"{FLUID}.replicas": 0},

@@ -22,7 +22,7 @@ from paddle_operator.api.juicefs import JuiceFSMountOptions
 from paddle_operator.api.meta import Condition, Record, Timestamp
 from paddle_operator.api.references import SecretReference
 from paddle_operator.api.sampleset import LONGEST_NAME as LONGEST_SAMPLESET
-from paddle_operator.api.sampleset import MediumType
+from paddle_operator.api.sampleset import MOST_PARTITIONS, MediumType
 
 # Fluid installs a Helm release of this name.
 LONGEST_NAME = 53
@@ -172,7 +172,7 @@ class JuiceFS(Record, frozen=True):
 
     secret_ref: Annotated[SecretReference, doc("The Secret of the JuiceFS volume, as a SampleSet has it.")]
     replicas: Annotated[
-        int, doc("How many nodes cache the data, each a part of it.", default=1, minimum=1, maximum=10000)
+        int, doc("How many nodes cache the data, each a part of it.", default=1, minimum=1, maximum=MOST_PARTITIONS)
     ] = msgspec.field(default_factory=lambda: 1)
     tiered_storage: Annotated[
         tuple[TieredStorage, ...], doc("Where each node caches, the fastest first.", maxItems=16)

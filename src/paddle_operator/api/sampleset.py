@@ -15,6 +15,8 @@ from paddle_operator.api.references import PartialSecretReference, SecretReferen
 
 # A StatefulSet named "SET-runtime" puts its name and a hash of 10 characters into a label, which has at most 63.
 LONGEST_NAME = 44
+# The status has a line for each of them, and so has that of a job which works on them all: more would not fit.
+MOST_PARTITIONS = 1000
 
 
 class CSIDriver(StrEnum):
@@ -110,7 +112,14 @@ class SampleSetSpec(Record, frozen=True):
         ),
     )
 
-    partitions: Annotated[int, doc("How many nodes cache the data, each a part of it.", minimum=1, maximum=10000)]
+    partitions: Annotated[
+        int,
+        doc(
+            "How many nodes cache the data, each a part of it; the status of more would not fit into an object.",
+            minimum=1,
+            maximum=MOST_PARTITIONS,
+        ),
+    ]
     secret_ref: Annotated[
         SecretReference,
         doc("The Secret of the JuiceFS volume: name, storage, bucket, metaurl, and access-key, secret-key if needed."),
@@ -192,7 +201,7 @@ class SampleSetStatus(Record, frozen=True):
     nodes: Annotated[
         tuple[NodeStatus, ...],
         doc(
-            "The nodes that cache it, by partition; of a large set only the first 1000.",
+            "The nodes that cache it, by partition.",
             **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["partition"]},
         ),
     ] = ()

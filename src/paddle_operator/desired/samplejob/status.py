@@ -10,11 +10,15 @@ from paddle_operator.api.conditions import condition, renewed
 from paddle_operator.api.manifest import Manifest
 from paddle_operator.api.meta import Condition
 from paddle_operator.api.samplejob import PartitionResult, SampleJobPhase, SampleJobStatus
+from paddle_operator.desired.samplejob.partitions import Part
 from paddle_operator.desired.samplejob.snapshot import ENDED, Snapshot
 
 # In all: an object has to stay small, and whoever misses more needs no list.
 MOST_MISSING = 100
 LONGEST_NAME = 256
+# In all, in characters; a few for each of as many partitions as there may be, and the rest for the first that failed.
+MOST_WORDS = 60_000
+FEW_WORDS = 50
 
 
 def status_of(snapshot: Snapshot, phase: SampleJobPhase, reason: str, message: str) -> SampleJobStatus:
@@ -41,13 +45,33 @@ def with_results(status: SampleJobStatus, results: Iterable[PartitionResult]) ->
 
 
 def bounded(results: Iterable[PartitionResult]) -> tuple[PartitionResult, ...]:
-    """Name no more missing files than an object has room for; their number stays."""
-    room, kept = MOST_MISSING, []
-    for result in results:
+    """Name no more missing files, and quote no more words, than an object has room for; figures stay."""
+    whole = tuple(results)
+    words, room, kept = _words(whole), MOST_MISSING, []
+    for place, result in enumerate(whole):
         shown = tuple(name[:LONGEST_NAME] for name in result.missing[:room])
         room -= len(shown)
-        kept.append(replace(result, missing=shown))
+        kept.append(replace(result, message=words.get(place, ""), missing=shown))
     return tuple(kept)
+
+
+def _words(results: tuple[PartitionResult, ...]) -> dict[int, str]:
+    """Give what each has to say, by its place: the first that failed in full, and of the others at least a few words.
+
+    What was cut once is cut to the same length again: a second look changes nothing.
+    """
+    speak = [place for place, result in enumerate(results) if result.message]
+    speak.sort(key=lambda place: not _is_wrong(results[place]))
+    room, words = MOST_WORDS, {}
+    for number, place in enumerate(speak, 1):
+        kept_back = FEW_WORDS * (len(speak) - number)
+        words[place] = results[place].message[: max(room - kept_back, min(FEW_WORDS, room))]
+        room -= len(words[place])
+    return words
+
+
+def _is_wrong(result: PartitionResult) -> bool:
+    return result.phase in (Part.FAILED, Part.LOST) or result.away_since is not None
 
 
 def progress(phase: str, results: tuple[PartitionResult, ...]) -> str:
