@@ -13,6 +13,7 @@ from paddle_operator.control.outcome import Done, Outcome, Terminal
 from paddle_operator.control.plan import Create, Delete, Patch, Plan, Status
 from paddle_operator.control.store import by_owner
 from paddle_operator.controllers.access import READ, WATCH, Access
+from paddle_operator.controllers.joblines import LINE, by_line
 from paddle_operator.controllers.jobobservation import OWNER, SET, Observer, key_of_reference
 from paddle_operator.controllers.kinds import SAMPLE_JOBS, SAMPLE_SETS
 from paddle_operator.controllers.secrets import SECRETS
@@ -42,6 +43,7 @@ def controller() -> Controller:
     observer = Observer()
 
     async def reconcile(world: World, key: Key) -> Outcome:
+        observer.line_up(world, key)
         observed = world.stores[SAMPLE_JOBS].get(key)
         if observed is None:
             observer.forget(key)
@@ -67,7 +69,7 @@ def controller() -> Controller:
             await observer.runtimes.call(order)
 
     triggers = (
-        Trigger(SAMPLE_JOBS, observer.jobs_of_job, indexes={SET: by_set, OWNER: by_owner}),
+        Trigger(SAMPLE_JOBS, observer.jobs_of_job, indexes={LINE: by_line, OWNER: by_owner}),
         Trigger(SAMPLE_SETS, observer.jobs_of_set, settle=SETTLE),
         *(
             Trigger(KINDS[piece], observer.jobs_of_part, names.LABEL_SAMPLESET, SETTLE, {SET: by_set})

@@ -28,7 +28,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a schedule: a job of its own, as it was observed."""
+    """A run of a schedule: a job of its own, as it was observed; `begun`: its servers were chosen."""
 
     manifest: Manifest
     name: str
@@ -36,6 +36,7 @@ class Run:
     phase: str
     created: datetime
     ended: datetime | None = None
+    begun: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -46,6 +47,7 @@ class Run:
 class Snapshot:
     """`sample_set`: nothing if there is none. `caches` are the directories of its nodes that the data is cached in.
 
+    `rivals` are those on whom it depends when this one begins, in the order in which they go.
     `runtimes` are its servers, by partition. `has_secret`: the Secret that a sync names is there, or none is needed.
     `figures_since`: when the results that the status has were first seen; nothing if that is not known.
     `runs` and `zone` are of a job with a schedule; without a zone, there is none of the name that it gives.
