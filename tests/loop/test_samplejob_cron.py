@@ -6,11 +6,12 @@ import pytest
 
 from paddle_operator.api.manifest import Key
 from paddle_operator.control import manager
+from paddle_operator.desired.samplejob import runs as schedules
 from paddle_operator.engines.operations import OperationState
 from support.cachecluster import CacheCluster
 from support.embeddedapi import Api
 from support.eventually import eventually
-from support.samplejobs import controllers, job, status
+from support.samplejobs import controllers, job, status, why
 
 from .conftest import Managing, is_ready
 
@@ -55,6 +56,27 @@ async def test_a_run_is_made_when_it_is_due_and_those_before_it_are_kept_as_aske
     assert len([name for name in cluster.runtime(0).spool.operations if name.startswith("work-")]) == 3
     cron = status(api)["cronJobStatus"]
     assert {"lastScheduleTime", "lastSuccessfulTime", "nextScheduleTime"} <= cron.keys()
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_no_run_is_started_as_long_as_many_have_not_begun(
+    api: Api, managing: Managing, clock: type[Clock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schedules, "MOST_WAITING", 2)
+    api.put("samplejobs", job("clear", schedule="* * * * *"))
+    for minutes in (1, 2):
+        clock.ahead = dt.timedelta(minutes=minutes)
+        async with managing(controllers()):
+            await eventually(lambda: len(status(api).get("cronJobStatus", {}).get("active", [])) >= minutes)  # noqa: B023
+    clock.ahead = dt.timedelta(minutes=3)
+    async with managing(controllers()):
+        await eventually(lambda: why(api, kind="Scheduled").startswith("TooManyRunsWait: no run is started"))
+    waiting = runs(api)
+    assert len(waiting) == 2
+    await is_ready(api, managing)
+    async with managing(controllers()):
+        await eventually(lambda: set(runs(api)) - set(waiting))
+        await eventually(lambda: why(api, kind="Scheduled").startswith("Scheduled"))
 
 
 async def test_what_was_missed_for_hours_is_made_up_for_once(

@@ -134,6 +134,7 @@ REASON_UNKNOWN_TIME_ZONE = "UnknownTimeZone"
 REASON_RUN_STARTED = "SuccessfulCreate"
 REASON_RUN_MISSED = "MissSchedule"
 REASON_RUN_STILL_ACTIVE = "JobAlreadyActive"
+REASON_RUNS_WAIT = "TooManyRunsWait"
 
 # Reasons of a PaddleJob's conditions and events.
 REASON_SUSPENDED = "Suspended"

@@ -184,7 +184,7 @@ class SampleJobSpec(Record, frozen=True):
 class CronJobStatus(Record, frozen=True):
     """The runs of a schedule."""
 
-    active: Annotated[tuple[ObjectReference, ...], doc("Runs that go on now.")] = ()
+    active: Annotated[tuple[ObjectReference, ...], doc("Runs that go on now; of very many only the first 100.")] = ()
     last_schedule_time: Annotated[Timestamp | None, doc("When a run was last started.")] = None
     last_successful_time: Annotated[Timestamp | None, doc("When a run last ended well.")] = None
     next_schedule_time: Annotated[Timestamp | None, doc("When the next run is due.")] = None

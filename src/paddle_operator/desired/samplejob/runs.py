@@ -26,6 +26,9 @@ from paddle_operator.desired.samplejob.status import with_conditions
 from paddle_operator.desired.telling import Notice, Refusal
 
 KEPT_SUCCEEDED, KEPT_FAILED = 3, 1
+MOST_NAMED = 100
+# Who cannot begin is joined by no more: a set that is never ready would be given runs for ever.
+MOST_WAITING = 100
 # The clock may be moved: what is due is looked for once a minute at least.
 PAUSE = timedelta(minutes=1)
 OF_SCHEDULE = (
@@ -77,6 +80,8 @@ def _turn(snapshot: Snapshot) -> Turn:
 def _due(snapshot: Snapshot, due: datetime | None, coming: datetime) -> Turn:
     spec = snapshot.job.spec
     patience = spec.starting_deadline_seconds
+    if due is not None and (why := _crowded(snapshot, due)):
+        return Turn(Refusal(names.REASON_RUNS_WAIT, why), next=coming)
     if due is not None and patience is not None and after(due, patience) < snapshot.now:
         message = f"the run of {due.isoformat()} was left out: it was more than {patience} s late"
         return Turn(Refusal(names.REASON_RUN_MISSED, message), next=coming)
@@ -85,6 +90,14 @@ def _due(snapshot: Snapshot, due: datetime | None, coming: datetime) -> Turn:
         message = f"the run of {due.isoformat()} waits: {others[0].name} goes on, and concurrencyPolicy is Forbid"
         return Turn(Refusal(names.REASON_RUN_STILL_ACTIVE, message), next=coming)
     return Turn(Refusal(names.REASON_SCHEDULED, f"the next run is at {coming.isoformat()}"), due, coming)
+
+
+def _crowded(snapshot: Snapshot, due: datetime) -> str:
+    """Say why there are runs enough, unless they would be replaced."""
+    waiting = [run for run in _others(snapshot, due) if not run.begun]
+    if len(waiting) < MOST_WAITING or snapshot.job.spec.concurrency_policy is ConcurrencyPolicy.REPLACE:
+        return ""
+    return f"no run is started as long as {MOST_WAITING} or more have not begun: see what {waiting[0].name} waits for"
 
 
 def _others(snapshot: Snapshot, due: datetime) -> list[Run]:
@@ -130,7 +143,7 @@ def _status(snapshot: Snapshot, turn: Turn) -> SampleJobStatus:
     active = [run for run in snapshot.runs if not run.is_over]
     succeeded = [run.ended for run in snapshot.runs if run.phase == SampleJobPhase.SUCCEEDED and run.ended]
     cron = CronJobStatus(
-        active=tuple(_reference(snapshot.job, run) for run in active),
+        active=tuple(_reference(snapshot.job, run) for run in active[:MOST_NAMED]),
         last_schedule_time=turn.run or before.last_schedule_time,
         last_successful_time=max([*succeeded, *filter(None, [before.last_successful_time])], default=None),
         next_schedule_time=turn.next,

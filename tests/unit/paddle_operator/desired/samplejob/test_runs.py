@@ -27,7 +27,12 @@ def seen(now: dt.datetime = NOON, runs: tuple[Run, ...] = (), **spec: object) ->
 def run(name: str, phase: str = "Running", minutes_ago: int = 5) -> Run:
     when = NOON - dt.timedelta(minutes=minutes_ago)
     manifest: Manifest = {"metadata": {"name": name, "uid": name}}
-    return Run(manifest, name, name, phase, when, when if phase in ("Succeeded", "Failed") else None)
+    ended = when if phase in ("Succeeded", "Failed") else None
+    return Run(manifest, name, name, phase, when, ended, begun=phase != "Pending")
+
+
+def crowd(number: int, phase: str = "Pending") -> tuple[Run, ...]:
+    return tuple(run(f"run-{place:03}", phase) for place in range(number))
 
 
 def created(snapshot: Snapshot) -> list[str]:
@@ -66,6 +71,20 @@ def test_the_status_says_which_runs_there_are_and_when_the_next_is() -> None:
     assert cron.last_successful_time == NOON - dt.timedelta(minutes=7)
 
 
+def test_of_very_many_runs_the_first_are_named_and_all_count() -> None:
+    status = plan(seen(runs=crowd(150, "Running"), concurrencyPolicy="Forbid")).status
+    assert status is not None
+    assert status.cron_job_status is not None
+    assert [found.name for found in status.cron_job_status.active] == [found.name for found in crowd(100)]
+    assert status.phase == "Running"
+
+
+def test_what_keeps_runs_from_starting_is_told_once_however_many_are_due() -> None:
+    snapshot = seen(runs=crowd(100))
+    assert [notice.reason for notice in plan(snapshot).notices] == ["TooManyRunsWait"]
+    assert plan(after(snapshot, now=NOON + dt.timedelta(hours=3))).notices == ()
+
+
 def test_a_second_look_starts_nothing_and_says_the_same() -> None:
     later = after(seen(), now=NOON + dt.timedelta(seconds=40))
     decision = plan(later)
@@ -82,6 +101,17 @@ def test_a_second_look_starts_nothing_and_says_the_same() -> None:
         ({}, (run("a"),), True, "Scheduled"),
         ({"concurrencyPolicy": "Forbid"}, (run("a"),), False, "JobAlreadyActive: the run of 2026-01-01T12:00"),
         ({"concurrencyPolicy": "Forbid"}, (run("a", "Failed"),), True, "Scheduled"),
+        ({}, crowd(99), True, "Scheduled"),
+        (
+            {},
+            crowd(100),
+            False,
+            "TooManyRunsWait: no run is started as long as 100 or more have not begun: see what run-000",
+        ),
+        ({"startingDeadlineSeconds": 0}, crowd(100), False, "TooManyRunsWait"),
+        ({}, crowd(200, "Running"), True, "Scheduled"),
+        ({}, crowd(200, "Failed"), True, "Scheduled"),
+        ({"concurrencyPolicy": "Replace"}, crowd(100), True, "Scheduled"),
         ({"schedule": "59 11 * * *", "startingDeadlineSeconds": 60}, (), True, "Scheduled"),
         ({"schedule": "58 11 * * *", "startingDeadlineSeconds": 10**12}, (), True, "Scheduled"),
         ({"schedule": "58 11 * * *", "startingDeadlineSeconds": 60}, (), False, "MissSchedule: the run of"),
@@ -89,7 +119,14 @@ def test_a_second_look_starts_nothing_and_says_the_same() -> None:
     ],
     ids=[
         *("due", "suspended", "allowed beside another", "forbidden beside another", "after another"),
-        *("late, but not too late", "never too late", "too late", "a schedule that never comes"),
+        *("beside many", "beside too many", "late beside too many", "beside others that have begun", "after many"),
+        *(
+            "in the place of many",
+            "late, but not too late",
+            "never too late",
+            "too late",
+            "a schedule that never comes",
+        ),
     ],
 )
 def test_what_is_due_is_started_or_it_is_said_why_not(
