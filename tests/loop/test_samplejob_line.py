@@ -1,6 +1,9 @@
 """Many SampleJobs of one set on the real loop: who is looked at when one of them, or a server, has something to say."""
 
+import random
 from dataclasses import replace
+
+import pytest
 
 from paddle_operator.api.manifest import Key
 from paddle_operator.control.controller import Controller, World
@@ -12,7 +15,7 @@ from support.embeddedapi import Api
 from support.eventually import eventually
 from support.managing import is_idle
 from support.samplejobs import controllers, job, parts, stands, status, why
-from support.samplesets import sample_set
+from support.samplesets import sample_set, secret
 
 from .conftest import Managing, is_ready
 
@@ -36,6 +39,10 @@ def rests(manager: Manager, api: Api, names: list[str]) -> bool:
     seen = {found["metadata"]["name"]: found["metadata"]["resourceVersion"] for found in store}
     there = {found["metadata"]["name"]: found["metadata"]["resourceVersion"] for found in api.all("samplejobs")}
     return is_idle(manager) and seen == there and all(why(api, name) for name in names)
+
+
+def has_ended(api: Api, name: str) -> bool:
+    return status(api, name).get("phase") in ("Succeeded", "Failed")
 
 
 async def test_who_comes_to_a_long_line_or_leaves_it_concerns_nobody_else(api: Api, managing: Managing) -> None:
@@ -93,3 +100,25 @@ async def test_a_job_that_is_made_anew_for_another_set_holds_up_nobody_in_the_li
         await eventually(lambda: why(api, "c").endswith("waits for SampleJob a to end"))
         cluster.runtime(0).end("a", OperationState.SUCCEEDED)
         await eventually(lambda: parts(api, "c") == ["Running"])
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_whoever_comes_and_goes_all_have_their_turn(
+    api: Api, managing: Managing, cluster: CacheCluster, seed: int
+) -> None:
+    chance = random.Random(seed)  # noqa: S311  # any order will do
+    await is_ready(api, managing)
+    async with managing(controllers()):
+        for act in range(60):
+            name = chance.choice(CROWD)
+            if name in api.names("samplejobs"):
+                api.remove("samplejobs", Key("default", name))
+            else:
+                keys = {"name": chance.choice(["imagenet", "imagenet", "later"])}
+                api.put("samplejobs", job("sync", name, terminate=chance.random() < 0.1, secretRef=keys))
+            if act == 40:
+                api.put("secrets", {**secret(), "metadata": {**secret()["metadata"], "name": "later"}})
+            await eventually(lambda: chance.random() < 0.5)
+        await eventually(lambda: all(has_ended(api, name) for name in api.names("samplejobs")))
+    begun = cluster.runtime(0).spool.begun
+    assert len(begun) == len(set(begun))

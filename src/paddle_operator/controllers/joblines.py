@@ -1,6 +1,5 @@
 """The jobs of a SampleSet that have not ended, in the order in which they go, and what they see of each other."""
 
-import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -39,13 +38,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Line:
-    """The jobs that stand in it, as they are in the store, and what they see of each other."""
+    """The jobs that stand in it as they were in the store, each one's part in it, and what they see of each other."""
 
     jobs: list[Manifest] = field(default_factory=list)
+    rivals: list[Rival | None] = field(default_factory=list)
     front: tuple[Rival, ...] = ()
-
-    def is_of(self, jobs: list[Manifest]) -> bool:
-        return len(self.jobs) == len(jobs) and all(map(operator.is_, self.jobs, jobs))
 
 
 class Lines:
@@ -66,18 +63,23 @@ class Lines:
 
     def front(self, jobs: Store, sample_set: Key, me: Key) -> tuple[Rival, ...]:
         """Give what is to be seen of a line; all others in it have to look when it is not what they saw last."""
-        found, before = jobs.find(LINE, str(sample_set)), self._lines.get(sample_set, Line())
-        if before.is_of(found):
-            return before.front
-        line = [rival for job in found if (rival := self.read(job).rival) is not None]
-        line.sort(key=lambda rival: (not rival.begun, rival.created, rival.name))
-        now = self._lines[sample_set] = Line(found, front_of(line))
+        before = self._lines.pop(sample_set, Line())
+        now = self._renewed(before, jobs.find(LINE, str(sample_set)))
+        if now.jobs:
+            self._lines[sample_set] = now
         if now.front != before.front:
-            for other in {Key(sample_set.namespace, rival.name) for rival in line} - {me}:
+            for other in {key_of(job) for job in now.jobs} - {me}:
                 self._wake(other)
-        if not found:
-            del self._lines[sample_set]
         return now.front
+
+    def _renewed(self, before: Line, jobs: list[Manifest]) -> Line:
+        """Read who changed, and look for the front only if it is something to others: most changes are not."""
+        if len(jobs) == len(before.jobs):
+            known = zip(jobs, before.jobs, before.rivals, strict=True)
+            rivals = [rival if job is was else self.read(job).rival for job, was, rival in known]
+        else:
+            rivals = [self.read(job).rival for job in jobs]
+        return Line(jobs, rivals, before.front if rivals == before.rivals else front_of(rivals))
 
     def forget(self, job: Key) -> None:
         self._readings.pop(job, None)
@@ -101,8 +103,9 @@ def created(manifest: Manifest) -> datetime:
     return msgspec.convert(manifest["metadata"]["creationTimestamp"], Timestamp, strict=False)
 
 
-def front_of(line: list[Rival]) -> tuple[Rival, ...]:
+def front_of(rivals: Iterable[Rival | None]) -> tuple[Rival, ...]:
     """Give those on whom it depends what becomes of others: who has begun, who cancels others, and the next few."""
+    line = sorted(filter(None, rivals), key=lambda rival: (not rival.begun, rival.created, rival.name))
     waiting = [rival for rival in line if not rival.begun and not rival.lacks]
     following = {rival.name for rival in waiting[:MOST_TOLD]} | {rival.name for rival in waiting if rival.terminates}
     return tuple(rival for rival in line if rival.begun or rival.name in following)
