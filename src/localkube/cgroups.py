@@ -88,10 +88,12 @@ def _subtree(root: Path) -> Iterator[Path]:
 
 
 def _members(group: Path) -> list[int]:
+    """Leave out 0, by which the kernel shows who has no pid here: to kill that one would be to kill ourselves."""
     try:
-        return [int(word) for word in (group / "cgroup.procs").read_text().split()]
+        pids = [int(word) for word in (group / "cgroup.procs").read_text().split()]
     except OSError:
         return []  # gone meanwhile
+    return [pid for pid in pids if pid > 0]
 
 
 def kill(ident: str, timeout: float = 20.0) -> None:

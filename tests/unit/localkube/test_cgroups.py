@@ -1,4 +1,4 @@
-"""What a cluster uses is read from the kernel, whichever version of control groups it has."""
+"""Whose processes they are and what they use is read from the kernel, whichever version of control groups it has."""
 
 from pathlib import Path
 
@@ -37,3 +37,10 @@ def test_version_2_counts_all_in_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
     tree = mounted(tmp_path, 2, "", files)
     monkeypatch.setattr(cgroups, "mounted", lambda: [tree])
     assert cgroups.usage(IDENT) == (2.5, 320)
+
+
+def test_who_has_no_pid_here_is_not_among_those_who_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel shows such a process as 0, which a signal takes for the whole group of who sends it."""
+    tree = mounted(tmp_path, 2, "", {"cgroup.procs": "0\n4242\n0\n"})
+    monkeypatch.setattr(cgroups, "mounted", lambda: [tree])
+    assert cgroups.processes(IDENT) == {4242}
