@@ -1,9 +1,10 @@
 """Control groups: every process of a cluster is in one, so all of them can be found, measured and ended."""
 
+import errno
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from localkube import errors
 
 PARENT = "localkube"
 CONTROL = "control"
+TRIES = 20
+# How the kernel refuses work in a group that is gone, or that is just going.
+GONE = frozenset({errno.ENOENT, errno.ENODEV})
 
 
 @dataclass(frozen=True)
@@ -49,13 +53,25 @@ def group_paths(ident: str, leaf: str = "") -> list[Path]:
 def create(ident: str, leaf: str) -> list[Path]:
     """Make the group everywhere, with its controllers delegated, and return the files a process joins it by."""
     for hierarchy in mounted():
-        path = hierarchy.mountpoint
-        for part in (PARENT, ident, leaf):
+        if not any(_made(hierarchy, (PARENT, ident, leaf)) for _ in range(TRIES)):
+            raise errors.LocalkubeError(f"groups in {hierarchy.mountpoint / PARENT} go while they are made: try again")
+    return [path / "cgroup.procs" for path in group_paths(ident, leaf)]
+
+
+def _made(hierarchy: Hierarchy, parts: Sequence[str]) -> bool:
+    """Tell whether it worked: who removes the last other cluster takes the common parent with it, while it is empty."""
+    path = hierarchy.mountpoint
+    try:
+        for part in parts:
             _delegate(hierarchy, path)
             path /= part
             path.mkdir(exist_ok=True)
             _inherit_cpuset(hierarchy, path)
-    return [path / "cgroup.procs" for path in group_paths(ident, leaf)]
+    except OSError as error:
+        if error.errno in GONE:
+            return False
+        raise
+    return True
 
 
 def _delegate(hierarchy: Hierarchy, path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from localkube import cgroups
+from localkube import cgroups, errors
 from localkube.cgroups import Hierarchy
 
 IDENT = "0123abcd"
@@ -44,3 +44,31 @@ def test_who_has_no_pid_here_is_not_among_those_who_are_killed(tmp_path: Path, m
     tree = mounted(tmp_path, 2, "", {"cgroup.procs": "0\n4242\n0\n"})
     monkeypatch.setattr(cgroups, "mounted", lambda: [tree])
     assert cgroups.processes(IDENT) == {4242}
+
+
+def _lose_parent(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Have another's `down` remove the common parent just before our own group is made in it."""
+    make, left = Path.mkdir, iter(range(times))
+
+    def mkdir(path: Path, mode: int = 0o777, *, exist_ok: bool = False) -> None:
+        if path.name == IDENT and next(left, None) is not None:
+            path.parent.rmdir()
+        make(path, mode, exist_ok=exist_ok)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+
+
+def test_a_parent_that_the_end_of_another_cluster_takes_away_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cgroups, "mounted", lambda: [Hierarchy(tmp_path, 1, "memory")])
+    _lose_parent(monkeypatch, times=3)
+    assert cgroups.create(IDENT, "node-1") == [tmp_path / cgroups.PARENT / IDENT / "node-1/cgroup.procs"]
+    assert (tmp_path / cgroups.PARENT / IDENT / "node-1").is_dir()
+
+
+def test_a_parent_that_never_stays_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroups, "mounted", lambda: [Hierarchy(tmp_path, 1, "memory")])
+    _lose_parent(monkeypatch, times=1000)
+    with pytest.raises(errors.LocalkubeError, match="go while they are made"):
+        cgroups.create(IDENT, "node-1")
