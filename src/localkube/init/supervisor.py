@@ -1,5 +1,6 @@
 """Keeps programs running as process 1 of a PID namespace: starts, restarts, reaps, and answers on a socket."""
 
+import contextlib
 import json
 import os
 import selectors
@@ -214,9 +215,9 @@ def _drain(wake: socket.socket) -> None:
 
 
 def say(message: str) -> None:
-    """Write to the supervisor's own log, which is its standard error."""
-    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {message}\n")
-    sys.stderr.flush()
+    """Write to the supervisor's own log, which is its standard error; a line that a full disk refuses is dropped."""
+    with contextlib.suppress(OSError):
+        os.write(sys.stderr.fileno(), f"{time.strftime('%H:%M:%S')} {message}\n".encode())
 
 
 def listen(path: Path) -> socket.socket:

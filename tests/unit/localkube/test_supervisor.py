@@ -186,5 +186,19 @@ def test_who_listens_is_not_up_before_it_answers(tmp_path: Path) -> None:
     assert was_set_up
 
 
+def test_a_log_on_a_full_disk_ends_nothing(tmp_path: Path) -> None:
+    with (
+        Path("/dev/full").open("w") as full,
+        subprocess.Popen([sys.executable, "-c", MAIN, str(tmp_path / "s")], stderr=full) as process,
+    ):
+        control = Control(tmp_path / "s", "the supervisor")
+        control.wait()
+        control.start(_program(tmp_path, "exec sleep 60"))
+        was_running = control.runs(["unit"])
+        control.shut_down(grace=1.0)
+        assert process.wait(timeout=10) == 0
+    assert was_running
+
+
 def test_nobody_else_may_speak_to_it(control: Control) -> None:
     assert control.path.stat().st_mode & 0o777 == 0o600
