@@ -61,6 +61,7 @@ def up(home: Home, request: Request, progress: Progress, *, replace_other: bool 
     """Bring the cluster up, or finish what an earlier call began; `replace_other` rebuilds one that is not as asked."""
     paths = home.cluster(request.name)
     _refuse_impossible(request)
+    _refuse_foreign(paths)
     if not replace_other:
         _refuse_strange(paths)
     programs = prepare(home, progress)
@@ -87,6 +88,14 @@ def _refuse_impossible(request: Request) -> None:
     spec.nodes_of(str(addresses.CANDIDATES[0]), request.nodes)
     if sizes.parse(request.disk) < SMALLEST_DISK:
         raise errors.LocalkubeError(f"a node's disk of {request.disk} is too small: images need at least 2G")
+
+
+def _refuse_foreign(paths: ClusterPaths) -> None:
+    """Leave alone what is no cluster: somebody may have named a home in which other things are."""
+    if paths.is_foreign:
+        raise errors.LocalkubeError(
+            f"{paths.root} is not of localkube: choose another --name, or another directory in LOCALKUBE_HOME"
+        )
 
 
 def _refuse_strange(paths: ClusterPaths) -> None:
@@ -161,6 +170,7 @@ def _alone(paths: ClusterPaths, progress: Progress) -> AbstractContextManager[in
 def down(home: Home, name: str, progress: Progress) -> bool:
     """Remove the cluster and all that is left of one; return whether there was anything."""
     paths = home.cluster(name)
+    _refuse_foreign(paths)
     existed = paths.root.exists() or paths.removed.exists()
     with _alone(paths, progress), progress.step(f"cluster {name} down"):
         take_down(paths)

@@ -13,6 +13,11 @@ LONGEST_STATE = 40
 REMOVED = ".removed"
 
 
+def draft_of(path: Path) -> Path:
+    """Name what a file is until it is whole."""
+    return path.with_name(path.name + ".tmp")
+
+
 @dataclass(frozen=True)
 class NodePaths:
     root: Path
@@ -48,6 +53,17 @@ class ClusterPaths:
     @property
     def spec(self) -> Path:
         return self.root / "cluster.json"
+
+    @property
+    def is_foreign(self) -> bool:
+        """Tell whether something else has the place. Ours has its spec; before it is written, at most its draft."""
+        try:
+            found = {entry.name for entry in self.root.iterdir()}
+        except FileNotFoundError:
+            return False
+        except NotADirectoryError:
+            return True
+        return not found <= {draft_of(self.spec).name} and not self.spec.exists()
 
     @property
     def lock(self) -> Path:
@@ -120,11 +136,12 @@ class Home:
         return ClusterPaths(name, self.state / name)
 
     def clusters(self) -> list[ClusterPaths]:
-        """Every cluster that left a trace, whole or not."""
+        """Every cluster that left a trace, whole or not; what else lies there is not ours."""
         if not self.state.is_dir():
             return []
         entries = (entry.name for entry in self.state.iterdir() if entry.is_dir())
         names = {
             entry.removeprefix(".").removesuffix(REMOVED) if entry.endswith(REMOVED) else entry for entry in entries
         }
-        return [self.cluster(name) for name in sorted(names) if NAME.fullmatch(name)]
+        found = [self.cluster(name) for name in sorted(names) if NAME.fullmatch(name)]
+        return [paths for paths in found if not paths.is_foreign]

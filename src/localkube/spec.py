@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localkube import errors
+from localkube.paths import draft_of
 
 LAN_PREFIX = 24
 NODE_LIMIT = 32
@@ -130,9 +131,9 @@ def load(path: Path) -> ClusterSpec | None:
 
 
 def write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
-    temporary = path.with_name(path.name + ".tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    draft = draft_of(path)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "w") as file:
         os.fchmod(file.fileno(), mode)
         file.write(text)
-    temporary.replace(path)
+    draft.replace(path)

@@ -119,6 +119,32 @@ def test_a_cluster_that_is_not_understood_is_left_alone_until_one_decides(
     assert (home / "strange/cluster.json").read_text() == '{"from": "the future"}'
 
 
+@pytest.mark.parametrize("words", [["up"], ["up", "--replace"], ["down"]])
+def test_a_directory_that_is_no_cluster_is_left_alone_and_told(
+    home: Path, localkube: Run, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.setattr(clusters, "prepare", lambda *_: pytest.fail("it begins"))
+    (home / "photos").mkdir()
+    (home / "photos/cat.jpeg").touch()
+    done = localkube(*words, "--name", "photos")
+    remedy = "choose another --name, or another directory in LOCALKUBE_HOME"
+    assert (done.code, done.stderr) == (1, f"localkube: {home}/photos is not of localkube: {remedy}\n")
+    assert (home / "photos/cat.jpeg").exists()
+
+
+def test_all_clusters_go_and_what_else_lies_beside_them_stays(home: Path, localkube: Run) -> None:
+    for name in ("photos", "begun", "whole"):
+        (home / name).mkdir()
+    (home / "photos/cat.jpeg").touch()
+    (home / "begun/cluster.json.tmp").touch()
+    (home / "whole/cluster.json").write_text("{}")
+    (home / "notes").touch()
+    assert localkube("down", "--all").code == 0
+    assert sorted(entry.name for entry in home.iterdir()) == [".begun.lock", ".whole.lock", "notes", "photos"]
+    assert localkube("down", "--name", "notes").code == 1
+    assert (home / "notes").is_file()
+
+
 def test_a_down_that_was_killed_while_it_removed_files_leaves_no_half_of_a_cluster(
     home: Path, localkube: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,7 +152,8 @@ def test_a_down_that_was_killed_while_it_removed_files_leaves_no_half_of_a_clust
         assert path.is_dir()
         raise KeyboardInterrupt
 
-    (home / "half/nodes").mkdir(parents=True)
+    (home / "half").mkdir()
+    (home / "half/cluster.json").write_text("{}")
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", killed)
         assert localkube("down", "--name", "half").code == 130

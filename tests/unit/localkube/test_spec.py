@@ -81,11 +81,12 @@ def test_a_name_that_could_harm_a_path_or_an_object_is_refused(tmp_path: Path, n
         Home(tmp_path, tmp_path).cluster(name)
 
 
-def test_every_directory_with_a_possible_name_is_listed_and_nothing_else(tmp_path: Path) -> None:
-    for entry in ("one", "two", ".three.lock", "NotMine"):
+def test_every_directory_that_can_be_a_cluster_is_listed_and_nothing_else(tmp_path: Path) -> None:
+    for entry in ("one", "two", ".three.lock", "NotMine", "other", ".four.removed"):
         (tmp_path / entry).mkdir()
-    (tmp_path / "file").touch()
-    assert [paths.name for paths in Home(tmp_path, tmp_path).clusters()] == ["one", "two"]
+    for file in ("file", "two/cluster.json", "two/kubeconfig", "other/kubeconfig", ".four.removed/kubeconfig"):
+        (tmp_path / file).touch()
+    assert [paths.name for paths in Home(tmp_path, tmp_path).clusters()] == ["four", "one", "two"]
     assert Home(tmp_path / "missing", tmp_path).clusters() == []
 
 

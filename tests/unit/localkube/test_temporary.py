@@ -12,7 +12,7 @@ import pathlib, sys
 from localkube import temporary
 from localkube.progress import Progress
 with temporary.home(pathlib.Path("/nowhere"), Progress(), pathlib.Path(sys.argv[1])) as home:
-    (home.state / "cluster/nodes").mkdir(parents=True)
+    (home.state / "cluster").mkdir()
     print(home.state, flush=True)
     sys.stdin.read()
 """
