@@ -10,6 +10,7 @@ from localkube import addresses, binaries, errors, lock, packages, preflight, si
 from localkube.cluster import Cluster, sweep, take_down
 from localkube.images import archive
 from localkube.init import network
+from localkube.init.control import Control
 from localkube.paths import ClusterPaths, Home
 from localkube.progress import Progress
 from localkube.spec import ClusterSpec
@@ -40,8 +41,12 @@ def revision() -> str:
 
 
 def prepare(home: Home, progress: Progress) -> Path:
-    """Have everything that a cluster is made of on this machine, and return where its binaries are."""
-    preflight.check(home)
+    """Have everything that a cluster is made of on this machine, and return where its binaries are; start nothing."""
+    preflight.check(home, needs_memory=False)
+    return _provide(home, progress)
+
+
+def _provide(home: Home, progress: Progress) -> Path:
     packages.ensure(progress)
     return binaries.ensure(home, progress)
 
@@ -64,7 +69,10 @@ def up(home: Home, request: Request, progress: Progress, *, replace_other: bool 
     _refuse_foreign(paths)
     if not replace_other:
         _refuse_strange(paths)
-    programs = prepare(home, progress)
+    # One that runs has what it needs already.
+    runs = Control(paths.socket, f"cluster {request.name}").alive()
+    preflight.check(home, needs_disk=not runs, needs_memory=not runs)
+    programs = _provide(home, progress)
     with _alone(paths, progress) as descriptor:
         known = spec.load(paths.spec)
         if replace_other and paths.root.exists() and not _reusable(known, request, paths, programs):

@@ -19,7 +19,7 @@ def prepare() -> None:
     Ends with 3, and the reasons, where a cluster cannot run at all.
     """
     home = Home.from_environment()
-    if problems := preflight.problems(home):
+    if problems := preflight.problems(home, needs_memory=False):
         for problem in problems:
             click.echo(f"localkube: {problem}", err=True)
         sys.exit(CANNOT_HERE)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from localkube import clusters
+from localkube import clusters, preflight
 from localkube.cli.main import main
 from localkube.paths import Home
 
@@ -107,7 +107,7 @@ def test_a_half_made_cluster_is_listed_as_such(home: Path, localkube: Run) -> No
 def test_a_cluster_that_is_not_understood_is_left_alone_until_one_decides(
     home: Path, localkube: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clusters, "prepare", lambda *_: pytest.fail("it begins"))
+    monkeypatch.setattr(preflight, "check", lambda *_, **__: pytest.fail("it begins"))
     (home / "strange").mkdir()
     (home / "strange/cluster.json").write_text('{"from": "the future"}')
     done = localkube("up", "--name", "strange")
@@ -123,7 +123,7 @@ def test_a_cluster_that_is_not_understood_is_left_alone_until_one_decides(
 def test_a_directory_that_is_no_cluster_is_left_alone_and_told(
     home: Path, localkube: Run, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
-    monkeypatch.setattr(clusters, "prepare", lambda *_: pytest.fail("it begins"))
+    monkeypatch.setattr(preflight, "check", lambda *_, **__: pytest.fail("it begins"))
     (home / "photos").mkdir()
     (home / "photos/cat.jpeg").touch()
     done = localkube(*words, "--name", "photos")

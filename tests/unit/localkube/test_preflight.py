@@ -1,13 +1,16 @@
 """What a machine must offer: each lack is told with its remedy, and together."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
-from localkube import cgroups, errors, preflight
+from localkube import cgroups, clusters, errors, preflight
 from localkube.cgroups import Hierarchy
 from localkube.paths import Home
+from localkube.progress import Progress
+from localkube.spec import ClusterSpec
 
 GIB = preflight.GIB
 ALL_CONTROLLERS = "cpuset cpu io memory hugetlb pids"
@@ -137,6 +140,53 @@ def test_a_single_problem_is_the_whole_error(sound: Home, monkeypatch: pytest.Mo
     monkeypatch.setattr(preflight, "free_space", lambda _: GIB)
     with pytest.raises(errors.LocalkubeError, match=r"^only 1\.0 GiB of disk are free"):
         preflight.check(sound)
+
+
+@pytest.fixture
+def full(sound: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A machine with everything but memory and disk, which is all used."""
+    monkeypatch.setattr(preflight, "free_space", lambda _: 0)
+    monkeypatch.setattr(preflight, "NEEDED_MEMORY", 1 << 60)
+    return sound
+
+
+class Content(Exception):  # noqa: N818 no error
+    """The machine was judged, and found good enough."""
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def provide(*_: object) -> None:
+        raise Content
+
+    monkeypatch.setattr(clusters, "_provide", provide)
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_cluster_that_runs_needs_neither_memory_nor_disk_that_is_free(
+    full: Home, progress: Progress, cluster: ClusterSpec
+) -> None:
+    paths = full.cluster("x")
+    with pytest.raises(errors.LocalkubeError, match=r"disk are free(?s:.*)memory are available"):
+        clusters.up(full, clusters.Request("x"), progress)
+    paths.root.mkdir(parents=True)
+    cluster.save(paths.spec)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(paths.socket))
+        listener.listen()
+        with pytest.raises(Content):
+            clusters.up(full, clusters.Request("x"), progress)
+
+
+@pytest.mark.usefixtures("judged")
+def test_who_starts_nothing_needs_disk_and_no_memory(
+    full: Home, progress: Progress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(errors.LocalkubeError, match=r"^only 0\.0 GiB of disk are free at \S+: make room for 4 GiB$"):
+        clusters.prepare(full, progress)
+    monkeypatch.setattr(preflight, "free_space", lambda _: 100 * GIB)
+    with pytest.raises(Content):
+        clusters.prepare(full, progress)
 
 
 def test_several_problems_are_told_at_once(sound: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
