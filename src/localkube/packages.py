@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from localkube import commands, errors
+from localkube import commands, errors, lock
 from localkube.progress import Progress
 
 # Where administrators' programs are; a plain user's PATH, also after `su`, often lacks them.
@@ -14,6 +14,9 @@ SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/s
 CNI_PLUGINS = ("ptp", "host-local", "portmap", "loopback")
 CNI_DIRECTORIES = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))
 UPDATE_LIMIT, INSTALL_LIMIT = 600.0, 1800.0
+# Of the machine: so are the packages, whoever installs them.
+LOCK = Path("/run/localkube-packages.lock")
+WAITING = "Another localkube is installing packages; waiting for it to finish."
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,10 @@ def ensure(progress: Progress) -> None:
         return
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         raise errors.LocalkubeError(f"{lack(absent)}: install {_names(absent)} (the names are Debian's) and try again")
-    with progress.step(f"installing {_names(absent)}") as update:
-        _install([package.name for package in absent], update)
+    with lock.exclusive(LOCK, WAITING, progress.say):
+        if absent := missing():  # who held the lock may have installed them
+            with progress.step(f"installing {_names(absent)}") as update:
+                _install([package.name for package in absent], update)
     if still := missing():
         raise errors.LocalkubeError(f"{lack(still)}, although {_names(still)} is installed")
 

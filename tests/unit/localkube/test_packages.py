@@ -3,12 +3,13 @@
 import io
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from localkube import errors, packages
+from localkube import errors, lock, packages
 from localkube.progress import Progress
 
 
@@ -72,6 +73,7 @@ class Machine:
         monkeypatch.setenv("PATH", str(self.programs))
         monkeypatch.setattr(packages, "SYSTEM_PATH", ())
         monkeypatch.setattr(packages, "CNI_DIRECTORIES", (plugins(root / "cni", *packages.CNI_PLUGINS),))
+        monkeypatch.setattr(packages, "LOCK", root / "lock")
         monkeypatch.setattr(os, "geteuid", lambda: 0)
         for package in packages.PROGRAMS:
             for name in package.programs:
@@ -110,6 +112,25 @@ def test_what_is_missing_is_installed_without_a_question_and_without_starting_se
     assert update == "noninteractive 1 -q -y -o DPkg::Lock::Timeout=120 update"
     assert install.startswith("noninteractive 1 -q -y -o DPkg::Lock::Timeout=120 ")
     assert install.endswith(" install --no-install-recommends --no-remove --no-upgrade runc conntrack")
+
+
+def test_who_waited_for_another_installs_nothing_twice(machine: Machine) -> None:
+    (machine.programs / "runc").unlink()
+    waits = threading.Event()
+
+    class Listening(Progress):
+        def say(self, message: str) -> None:
+            assert message == "Another localkube is installing packages; waiting for it to finish."
+            waits.set()
+
+    second = threading.Thread(target=packages.ensure, args=(Listening(Console(file=io.StringIO())),))
+    with lock.exclusive(packages.LOCK, "", pytest.fail):
+        second.start()
+        assert waits.wait(30)
+        (machine.programs / "runc").touch(mode=0o755)
+    second.join(30)
+    assert not second.is_alive()
+    assert not machine.log.exists()
 
 
 def test_a_broken_source_does_not_keep_us_from_the_others(machine: Machine) -> None:
