@@ -1,9 +1,11 @@
 """pytest fixtures: one real cluster per run, a namespace per test, and everything to look at when a test fails."""
 
 import contextlib
+import hashlib
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,7 @@ CLUSTER = pytest.StashKey[Cluster]()
 HAS_NAMESPACE = pytest.StashKey[bool]()
 RUNS_AT_ONCE = 8
 ACCOUNT_TIMEOUT = 60.0
+LONGEST_LABEL = 120
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,7 +44,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report: pytest.TestReport = yield  # type: ignore[assignment]  # what pytest sends into the wrapper
     cluster = item.config.stash.get(CLUSTER, None)
     if report.failed and cluster is not None and _uses_cluster(item):
-        place = Path(item.config.getoption("--localkube-artifacts")) / f"{_dashed(item.name)}-{report.when}"
+        place = Path(item.config.getoption("--localkube-artifacts")) / f"{_label(item.nodeid)}-{report.when}"
+        shutil.rmtree(place, ignore_errors=True)  # of an earlier run
         diagnostics.collect(cluster, place)
         report.sections.append(("localkube", f"objects, events and logs are in {place}"))
     return report  # type: ignore[return-value]
@@ -113,5 +117,10 @@ def namespace(kube: Cluster, request: pytest.FixtureRequest) -> Iterator[Kubectl
     kubectl.delete("namespace", kubectl.namespace)
 
 
-def _dashed(test: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", test.lower()).strip("-")[:40].strip("-")
+def _dashed(test: str, longest: int = 40) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", test.lower()).strip("-")[:longest].strip("-")
+
+
+def _label(test: str) -> str:
+    """Name a test so that one can see which it is, and no two have one name."""
+    return f"{_dashed(test, LONGEST_LABEL)}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
