@@ -1,6 +1,7 @@
 """The command: errors in one sentence with what to do, no traceback for what a person can mend."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,13 +10,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import pytest
 
 from localkube import clusters, preflight
+from localkube.cli.main import localkube as cli
 from localkube.cli.main import main
 from localkube.paths import Home
 
 NOBODY = 65534
+DOCUMENT = Path(__file__).parents[3] / "docs/localkube.md"
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,13 @@ def test_a_down_that_was_killed_while_it_removed_files_leaves_no_half_of_a_clust
     assert "half made" in localkube("list").stdout
     assert "There was no cluster" not in localkube("down", "--all").stderr
     assert [entry.name for entry in home.iterdir()] == [".half.lock"]
+
+
+@pytest.mark.parametrize("command", cli.commands.values(), ids=list(cli.commands))
+def test_every_command_and_option_is_in_the_documents(command: click.Command) -> None:
+    words = set(re.findall(r"[\w-]+", DOCUMENT.read_text()))
+    spellings = [word for option in command.params if isinstance(option, click.Option) for word in option.opts]
+    assert [word for word in (command.name, *spellings) if word not in words] == []
 
 
 def test_the_package_is_a_program(home: Path) -> None:
