@@ -2,7 +2,7 @@
 
 import ipaddress
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from localkube import commands, errors
 
@@ -23,11 +23,14 @@ def networks_in_use() -> list[Network]:
     return [ipaddress.IPv4Network(word, strict=False) for word in written]
 
 
-def free_block(taken: Iterable[Network]) -> str:
+def is_free(block: Network, taken: Iterable[Network]) -> bool:
     # A VPN that wants everything writes two halves of the world, to be nearer than the default route.
-    used = [network for network in taken if network.prefixlen > 1]
+    return not any(block.overlaps(network) for network in taken if network.prefixlen > 1)
+
+
+def free_block(taken: Collection[Network]) -> str:
     for candidate in CANDIDATES:
-        if not any(candidate.overlaps(network) for network in used):
+        if is_free(candidate, taken):
             return str(candidate)
     raise errors.LocalkubeError(
         f"no network is free for a cluster: this machine's routes and other clusters meet all from {CANDIDATES[0]} "

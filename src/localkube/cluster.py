@@ -126,15 +126,11 @@ class Cluster:
 def take_down(paths: ClusterPaths) -> None:
     """Remove everything that may be there, whole or half made; each part is found by a name derived from the path."""
     ident = spec.ident_of(paths.root)
-    block = spec.block_of(paths.spec)
     cgroups.kill(ident)
     if commands.succeeds(["ip", "link", "show", f"lk{ident}"]):
         with contextlib.suppress(errors.CommandFailedError):  # the kernel may have been quicker
             network.ip("link", "delete", f"lk{ident}")
-    if block is not None:
-        for target in (["unreachable", block], [spec.pods_of(block)]):
-            while commands.succeeds(["ip", "route", "delete", *target, "proto", network.ROUTE_PROTOCOL]):
-                pass
+    network.release(ident)  # the other route went with the link
     detach_disks(paths)
     cgroups.remove(ident)
     sweep(paths)

@@ -70,7 +70,7 @@ def up(home: Home, request: Request, progress: Progress, *, replace_other: bool 
     if not replace_other:
         _refuse_strange(paths)
     # One that runs has what it needs already.
-    runs = Control(paths.socket, f"cluster {request.name}").alive()
+    runs = _runs(paths)
     preflight.check(home, needs_disk=not runs, needs_memory=not runs)
     programs = _provide(home, progress)
     with _alone(paths, progress) as descriptor:
@@ -82,7 +82,11 @@ def up(home: Home, request: Request, progress: Progress, *, replace_other: bool 
             )
             take_down(paths)
             known = None
-        wanted = _begin(home, request, programs, progress) if known is None else _continued(known, request)
+        if known is None:
+            wanted = _begin(home, request, programs, progress)
+        else:
+            wanted = _continued(known, request)
+            _keep_network(wanted, paths, progress)
         wanted.save(paths.spec)
         cluster = Cluster(wanted, paths, packages.cni_directory())
         cluster.up(progress, descriptor)
@@ -144,12 +148,26 @@ def _continued(known: ClusterSpec, request: Request) -> ClusterSpec:
     return replace(known, nodes=spec.nodes_of(known.block, request.nodes))
 
 
+def _keep_network(known: ClusterSpec, paths: ClusterPaths, progress: Progress) -> None:
+    """Claim it again after a reboot, which forgets claims, unless somebody took it meanwhile."""
+    if _runs(paths):
+        return
+    with _choosing(progress):
+        if known.block in network.claims(known.ident):
+            return
+        if not addresses.is_free(ipaddress.IPv4Network(known.block), addresses.networks_in_use()):
+            raise errors.LocalkubeError(
+                f"something else uses the network {known.block} of cluster {known.name} now: "
+                f"`localkube down --name {known.name}` removes it, `up --replace` makes it anew in another"
+            )
+        network.claim(known.block, known.ident)
+
+
 def _begin(home: Home, request: Request, programs: Path, progress: Progress) -> ClusterSpec:
     """Decide everything about a new cluster and write it down, before the first thing is made."""
     paths = home.cluster(request.name)
-    waiting = "Another cluster is choosing its network; waiting for it."
     sweep(paths)
-    with lock.exclusive(NETWORKS, waiting, progress.say):
+    with _choosing(progress):
         others = (spec.block_of(other.spec) for other in home.clusters())
         blocks = [ipaddress.IPv4Network(other) for other in others if other is not None]
         block = addresses.free_block([*addresses.networks_in_use(), *blocks])
@@ -166,8 +184,16 @@ def _begin(home: Home, request: Request, programs: Path, progress: Progress) -> 
         )
         paths.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         wanted.save(paths.spec)
-        network.claim(block)
+        network.claim(block, wanted.ident)
     return wanted
+
+
+def _runs(paths: ClusterPaths) -> bool:
+    return Control(paths.socket, f"cluster {paths.name}").alive()
+
+
+def _choosing(progress: Progress) -> AbstractContextManager[int]:
+    return lock.exclusive(NETWORKS, "Another cluster is choosing its network; waiting for it.", progress.say)
 
 
 def _alone(paths: ClusterPaths, progress: Progress) -> AbstractContextManager[int]:

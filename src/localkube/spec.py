@@ -55,7 +55,7 @@ class ClusterSpec:
 
     @property
     def pods(self) -> str:
-        return pods_of(self.block)
+        return f"{self._address(64 << 8)}/18"
 
     @property
     def services(self) -> str:
@@ -108,12 +108,8 @@ def nodes_of(block: str, count: int) -> tuple[NodeSpec, ...]:
     )
 
 
-def pods_of(block: str) -> str:
-    return f"{ipaddress.ip_network(block)[64 << 8]}/18"
-
-
 def block_of(path: Path) -> str | None:
-    """Read the network alone, also from a file that another version wrote: its routes must go with the cluster."""
+    """Read the network alone, also from a file that another version wrote: nobody else may have it."""
     try:
         block = json.loads(path.read_text())["block"]
         return str(ipaddress.IPv4Network(block))

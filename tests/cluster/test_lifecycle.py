@@ -13,6 +13,7 @@ import pytest
 
 from localkube import clusters, commands, errors, faults, spec, temporary
 from localkube.cluster import Cluster
+from localkube.init import network
 from localkube.kubectl import Kubectl
 from localkube.paths import Home
 from localkube.progress import Progress
@@ -107,8 +108,10 @@ def test_a_cluster_grows_keeps_its_other_settings_and_after_a_reboot_its_data(ho
     with pytest.raises(errors.LocalkubeError, match=r"exists with other settings \(nodes\)"):
         clusters.up(home, clusters.Request(NAME, nodes=1), Progress())
     os.kill(cluster.control.pid(), signal.SIGKILL)
-    wait_until(lambda: not cluster.control.alive(), 90, "it lives on")
+    wait_until(lambda: not commands.succeeds(["ip", "link", "show", cluster.spec.link]), 90, "it lives on")
+    network.release(cluster.spec.ident)
     again = clusters.up(home, clusters.Request(NAME, nodes=2), Progress())
+    assert network.claims(cluster.spec.ident) == [cluster.spec.block]
     assert Kubectl.of(again).get("configmap/kept")["data"] == {"key": "value"}
 
 

@@ -29,7 +29,7 @@ def set_up_network(cluster: spec.ClusterSpec, host: int) -> None:
             ["address", "add", f"{cluster.host}/{spec.LAN_PREFIX}", "dev", cluster.link],
             ["link", "set", cluster.link, "up"],
             ["route", "replace", cluster.pods, "via", cluster.gateway, "proto", network.ROUTE_PROTOCOL],
-            network.claiming(cluster.block),
+            network.claiming(cluster.block, cluster.ident),
         ],
     )
     network.ip("link", "set", "host", "master", BRIDGE, "up")

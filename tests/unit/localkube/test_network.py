@@ -12,7 +12,7 @@ CLAIM = """
 from localkube import addresses
 from localkube.init import network
 network.bring_up("lo")
-network.claim(addresses.free_block(addresses.networks_in_use()))
+network.claim(addresses.free_block(addresses.networks_in_use()), "0123abcd")
 print(addresses.free_block(addresses.networks_in_use()))
 """
 # Descriptor 9 is the outer namespace, which has the links that the words before make.
