@@ -1,11 +1,13 @@
 """Finds binaries that this machine already has, and takes only those of the right version."""
 
+import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from localkube import commands, errors
+from localkube.binaries import catalog
 from localkube.binaries.catalog import Binary, Version
 
 # Directories that somebody filled for this purpose, in the order of their authority.
@@ -20,6 +22,17 @@ class Found:
     binary: Binary
     path: Path
     version: Version
+
+
+def found(environment: Mapping[str, str]) -> list[Found]:
+    return [one for binary in catalog.BINARIES if (one := find(binary, environment))]
+
+
+def key(files: Iterable[Found]) -> str:
+    """Equal for equal files, as far as one can tell without reading them."""
+    looked_at = [(one.binary.name, one.path.stat()) for one in files]
+    rows = [(name, status.st_size, status.st_mtime_ns) for name, status in looked_at]
+    return hashlib.sha256(repr(rows).encode()).hexdigest()[:10]
 
 
 def find(binary: Binary, environment: Mapping[str, str]) -> Found | None:

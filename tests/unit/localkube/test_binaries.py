@@ -135,21 +135,66 @@ def test_a_cache_named_relative_to_here_works_too(machine: Machine, monkeypatch:
     assert not catalog.missing(directory)
 
 
+KUBELET = "#!/bin/sh\necho Kubernetes v{}.{}.77\n".format(*catalog.kubernetes_version())
+
+
+@pytest.fixture
+def assets(tmp_path: Path) -> Path:
+    """A directory that somebody filled with a kubelet."""
+    place = tmp_path / "assets"
+    place.mkdir()
+    write_program(place / "real", KUBELET)
+    (place / "kubelet").symlink_to("real")
+    return place
+
+
 def test_a_found_binary_is_copied_and_not_built(
-    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    machine: Machine, assets: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assets = tmp_path / "assets"
-    assets.mkdir()
-    text = "#!/bin/sh\necho Kubernetes v{}.{}.77\n".format(*catalog.kubernetes_version())
-    write_program(assets / "real", text)
-    (assets / "kubelet").symlink_to("real")
     monkeypatch.setenv("LOCALKUBE_ASSETS", str(assets))
     copied = machine.ensure() / "kubelet"
-    assert copied.read_text() == text
+    assert copied.read_text() == KUBELET
     assert not copied.is_symlink()
     assert os.access(copied, os.X_OK)
     assert "kubelet" not in machine.builds[0]
     assert f"from {assets}/kubelet" in machine.said.getvalue()
+
+
+def test_what_one_found_is_used_whatever_was_built_before_and_by_nobody_else(
+    machine: Machine, assets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = machine.ensure()
+    machine.log.unlink()
+    with monkeypatch.context() as person:
+        person.setenv("LOCALKUBE_ASSETS", str(assets))
+        used = machine.ensure()
+        assert used == machine.ensure() == binaries.place(machine.home)
+    assert (used / "kubelet").read_text() == KUBELET
+    assert {path.name for path in used.iterdir()} == NAMES
+    assert (used / "etcd").samefile(built / "etcd")
+    assert machine.builds == []
+    assert machine.ensure() == built == binaries.place(machine.home)
+    assert (built / "kubelet").read_text() == "built k8s.io/kubernetes/cmd/kubelet\n"
+
+
+def test_who_finds_another_file_tomorrow_uses_that(
+    machine: Machine, assets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCALKUBE_ASSETS", str(assets))
+    before = machine.ensure()
+    write_program(assets / "real", f"{KUBELET}# another\n")
+    after = machine.ensure()
+    assert ((before / "kubelet").read_text(), (after / "kubelet").read_text()) == (KUBELET, f"{KUBELET}# another\n")
+
+
+def test_what_nobody_finds_any_more_is_built(machine: Machine, assets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as person:
+        person.setenv("LOCALKUBE_ASSETS", str(assets))
+        machine.ensure()
+    machine.log.unlink()
+    assert not catalog.missing(machine.ensure())
+    (build,) = machine.builds
+    assert build.endswith("gitTreeState=clean k8s.io/kubernetes/cmd/kubelet")
 
 
 def test_what_a_killed_predecessor_left_is_cleared_away(machine: Machine) -> None:
