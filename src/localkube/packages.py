@@ -42,6 +42,10 @@ PROGRAMS = (
     Package("busybox-static", ("busybox",)),
 )
 CNI = "containernetworking-plugins"
+OS_RELEASE = Path("/etc/os-release")
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+# What a system that is not Debian lacks to make one.
+OF_DEBIAN = (Package("debian-archive-keyring", (str(KEYRING),)), Package("gpg", ("gpg",)))
 
 # Installing must change no service of this machine: none is started, and none that runs is restarted.
 _QUIET = {
@@ -89,16 +93,32 @@ def search_path(path: str) -> str:
     return os.pathsep.join([*known, *(directory for directory in SYSTEM_PATH if directory not in known)])
 
 
+def release() -> dict[str, str]:
+    """Read which system this is, and of which version."""
+    lines = OS_RELEASE.read_text().splitlines() if OS_RELEASE.exists() else []
+    return {name: value.strip('"') for name, _, value in (line.partition("=") for line in lines)}
+
+
+def is_debian() -> bool:
+    return release().get("ID") == "debian"
+
+
 def missing() -> list[Package]:
     path = search_path(os.environ.get("PATH", ""))
-    return lacking(lambda program: shutil.which(program, path=path) is not None, CNI_DIRECTORIES)
+
+    def present(what: str) -> bool:
+        return Path(what).is_file() if what.startswith("/") else shutil.which(what, path=path) is not None
+
+    return lacking(present, CNI_DIRECTORIES, PROGRAMS if is_debian() else (*PROGRAMS, *OF_DEBIAN))
 
 
-def lacking(present: Callable[[str], bool], cni_directories: Iterable[Path]) -> list[Package]:
+def lacking(
+    present: Callable[[str], bool], cni_directories: Iterable[Path], wanted: Iterable[Package] = PROGRAMS
+) -> list[Package]:
     """Give each package that something is missing of, with what is missing."""
     found = [
         Package(package.name, absent)
-        for package in PROGRAMS
+        for package in wanted
         if (absent := tuple(program for program in package.programs if not present(program)))
     ]
     if complete_directory(cni_directories) is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localkube import commands, errors
+from localkube import packages as system
 from localkube.images import archive, workshop
 from localkube.images.workshop import Workshop
 from localkube.paths import Home
@@ -17,7 +18,6 @@ RECIPE = 1
 DEFAULT_SUITE = "bookworm"
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 APT = Path("/etc/apt")
-OS_RELEASE = Path("/etc/os-release")
 # What to download besides packages is no part of how to reach them.
 NOT_PASSED_ON = ("Acquire::IndexTargets", "Acquire::Changelogs", "Acquire::Languages")
 LEFT_OUT = (
@@ -56,11 +56,14 @@ def ensure(home: Home, packages: tuple[str, ...], progress: Progress) -> Rootfs:
     return rootfs
 
 
-def suite_of_host(release: Path = OS_RELEASE) -> str:
+def suite_of_host() -> str:
     """Return this machine's own Debian suite, whose packages its apt knows how to get; elsewhere a fixed one."""
-    lines = release.read_text().splitlines() if release.exists() else []
-    facts = {name: value.strip('"') for name, _, value in (line.partition("=") for line in lines)}
-    return facts.get("VERSION_CODENAME", DEFAULT_SUITE) if facts.get("ID") == "debian" else DEFAULT_SUITE
+    return system.release().get("VERSION_CODENAME", DEFAULT_SUITE) if system.is_debian() else DEFAULT_SUITE
+
+
+def trust() -> list[str]:
+    """Have mmdebstrap know Debian's signatures where this machine's own apt does not."""
+    return [] if system.is_debian() or not system.KEYRING.exists() else [f"--keyring={system.KEYRING}"]
 
 
 def _make(shop: Workshop, suite: str, packages: list[str], rootfs: Rootfs, update: Update) -> None:
@@ -72,6 +75,7 @@ def _make(shop: Workshop, suite: str, packages: list[str], rootfs: Rootfs, updat
         "--mode=root",
         "--variant=minbase",
         f"--aptopt={settings}",
+        *trust(),
         *(f"--dpkgopt={option}" for option in LEFT_OUT),
         *(f"--customize-hook={command}" for command in CLEAN_UP),
         *([f"--include={','.join(packages)}"] if packages else []),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localkube import errors
+from localkube import errors, packages
 from localkube.images import archive, rootfs
 from localkube.paths import Home
 from localkube.progress import Progress
@@ -44,12 +44,31 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return log
 
 
-@pytest.mark.parametrize(("release", "suite"), [(DEBIAN, "trixie"), (UBUNTU, "bookworm"), (None, "bookworm")])
-def test_the_suite_is_the_machines_own_where_it_is_debian(tmp_path: Path, release: str | None, suite: str) -> None:
+@pytest.fixture
+def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What this machine says that it is: nothing, until it is written."""
     file = tmp_path / "os-release"
-    if release is not None:
-        file.write_text(release)
-    assert rootfs.suite_of_host(file) == suite
+    monkeypatch.setattr(packages, "OS_RELEASE", file)
+    return file
+
+
+@pytest.mark.parametrize(("text", "suite"), [(DEBIAN, "trixie"), (UBUNTU, "bookworm"), (None, "bookworm")])
+def test_the_suite_is_the_machines_own_where_it_is_debian(release: Path, text: str | None, suite: str) -> None:
+    if text is not None:
+        release.write_text(text)
+    assert rootfs.suite_of_host() == suite
+
+
+def test_debians_keys_are_named_where_the_machines_apt_does_not_have_them(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages, "KEYRING", tmp_path / "keyring.gpg")
+    release.write_text(UBUNTU)
+    assert rootfs.trust() == []
+    (tmp_path / "keyring.gpg").touch()
+    assert rootfs.trust() == [f"--keyring={tmp_path}/keyring.gpg"]
+    release.write_text(DEBIAN)
+    assert rootfs.trust() == []
 
 
 def test_the_sources_that_serve_the_suite_are_passed_on_in_both_formats(tmp_path: Path) -> None:
@@ -93,6 +112,17 @@ def test_a_root_file_system_is_made_once_for_a_set_of_packages(home: Home, progr
     assert rootfs.ensure(home, ("bindfs", "python3", "bindfs"), progress) == first
     assert log.read_text() == called
     assert rootfs.ensure(home, ("bindfs",), progress).reference != first.reference
+
+
+@needs_root
+@pytest.mark.usefixtures("release")
+def test_a_machine_that_is_not_debian_makes_one_by_debians_keys(
+    home: Home, progress: Progress, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages, "KEYRING", tmp_path / "keyring.gpg")
+    (tmp_path / "keyring.gpg").touch()
+    rootfs.ensure(home, ("bindfs",), progress)
+    assert f"--keyring={tmp_path}/keyring.gpg\n" in log.read_text()
 
 
 @needs_root

@@ -74,6 +74,8 @@ class Machine:
         monkeypatch.setattr(packages, "SYSTEM_PATH", ())
         monkeypatch.setattr(packages, "CNI_DIRECTORIES", (plugins(root / "cni", *packages.CNI_PLUGINS),))
         monkeypatch.setattr(packages, "LOCK", root / "lock")
+        monkeypatch.setattr(packages, "OS_RELEASE", root / "os-release")
+        (root / "os-release").write_text('ID="debian"\n')
         monkeypatch.setattr(os, "geteuid", lambda: 0)
         for package in packages.PROGRAMS:
             for name in package.programs:
@@ -112,6 +114,18 @@ def test_what_is_missing_is_installed_without_a_question_and_without_starting_se
     assert update == "noninteractive 1 -q -y -o DPkg::Lock::Timeout=120 update"
     assert install.startswith("noninteractive 1 -q -y -o DPkg::Lock::Timeout=120 ")
     assert install.endswith(" install --no-install-recommends --no-remove --no-upgrade runc conntrack")
+
+
+def test_a_system_that_is_not_debian_needs_debians_keys_too(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages.OS_RELEASE.write_text("NAME=Ubuntu\nID=ubuntu\n")
+    keyring = packages.Package("debian-archive-keyring", (str(tmp_path / "keyring"),))
+    monkeypatch.setattr(packages, "OF_DEBIAN", (keyring, packages.OF_DEBIAN[1]))
+    assert [package.name for package in packages.missing()] == ["debian-archive-keyring", "gpg"]
+    (tmp_path / "keyring").touch()
+    machine.ensure()
+    assert machine.log.read_text().splitlines()[1].endswith(" --no-upgrade gpg")
 
 
 def test_who_waited_for_another_installs_nothing_twice(machine: Machine) -> None:
