@@ -10,6 +10,8 @@ from pathlib import Path
 
 from localkube import errors
 
+MOUNTS = Path("/proc/self/mounts")
+PLACE = Path("/sys/fs/cgroup")
 PARENT = "localkube"
 CONTROL = "control"
 TRIES = 20
@@ -31,9 +33,12 @@ class Hierarchy:
 
 
 def mounted() -> list[Hierarchy]:
+    """Give those at the usual place: whoever mounts one elsewhere, too, does so for a purpose of his own."""
     found = []
-    for line in Path("/proc/self/mounts").read_text().splitlines():
+    for line in MOUNTS.read_text().splitlines():
         _, where, kind, options, *_ = line.split()
+        if not Path(where).is_relative_to(PLACE):
+            continue
         if kind == "cgroup2":
             found.append(Hierarchy(Path(where), 2, ""))
         elif kind == "cgroup":

@@ -138,10 +138,10 @@ def mount_kernel(root: Path) -> None:
 def mount_cgroups(target: Path) -> None:
     """Show the node its own part of each hierarchy as the whole, at the places where this machine has them."""
     hierarchies = cgroups.mounted()
-    if all(hierarchy.mountpoint != Path("/sys/fs/cgroup") for hierarchy in hierarchies):
+    if all(hierarchy.mountpoint != cgroups.PLACE for hierarchy in hierarchies):
         mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", str(target))
     for hierarchy in hierarchies:
-        place = target / hierarchy.mountpoint.relative_to("/sys/fs/cgroup")
+        place = target / hierarchy.mountpoint.relative_to(cgroups.PLACE)
         place.mkdir(exist_ok=True)
         if hierarchy.version == 1:
             mount("-t", "cgroup", "-o", hierarchy.options, "cgroup", str(place))

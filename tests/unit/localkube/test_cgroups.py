@@ -10,6 +10,26 @@ from localkube.cgroups import Hierarchy
 IDENT = "0123abcd"
 
 
+MOUNTS = """\
+tmpfs /sys/fs/cgroup tmpfs rw,relatime,mode=755 0 0
+cgroup /sys/fs/cgroup/cpu cgroup rw,nosuid,relatime,cpu,cpuacct 0 0
+cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0
+cgroup2 /run/somebodys/groups cgroup2 rw,relatime 0 0
+cgroup /mnt/memory cgroup rw,relatime,memory 0 0
+"""
+
+
+def test_hierarchies_that_somebody_mounted_elsewhere_are_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cgroups, "MOUNTS", tmp_path / "mounts")
+    cgroups.MOUNTS.write_text(MOUNTS)
+    assert cgroups.mounted() == [
+        Hierarchy(cgroups.PLACE / "cpu", 1, "cpu,cpuacct"),
+        Hierarchy(cgroups.PLACE / "unified", 2, ""),
+    ]
+
+
 def mounted(place: Path, version: int, controllers: str, files: dict[str, str]) -> Hierarchy:
     hierarchy = Hierarchy(place / (controllers or "unified"), version, controllers)
     group = hierarchy.mountpoint / cgroups.PARENT / IDENT
