@@ -14,6 +14,8 @@ MOUNTS = Path("/proc/self/mounts")
 PLACE = Path("/sys/fs/cgroup")
 PARENT = "localkube"
 CONTROL = "control"
+SYSTEM = "system"
+UNIFIED = 2
 TRIES = 20
 # How the kernel refuses work in a group that is gone, or that is just going.
 GONE = frozenset({errno.ENOENT, errno.ENODEV})
@@ -40,7 +42,7 @@ def mounted() -> list[Hierarchy]:
         if not Path(where).is_relative_to(PLACE):
             continue
         if kind == "cgroup2":
-            found.append(Hierarchy(Path(where), 2, ""))
+            found.append(Hierarchy(Path(where), UNIFIED, ""))
         elif kind == "cgroup":
             # What is not a mount flag names the controllers, or a named tree: name=systemd.
             own = [
@@ -58,9 +60,19 @@ def group_paths(ident: str, leaf: str = "") -> list[Path]:
 def create(ident: str, leaf: str) -> list[Path]:
     """Make the group everywhere, with its controllers delegated, and return the files a process joins it by."""
     for hierarchy in mounted():
+        if hierarchy.version == UNIFIED:  # a predecessor's that handed controllers down would take nobody in
+            _remove(hierarchy.mountpoint / PARENT / ident / leaf)
         if not any(_made(hierarchy, (PARENT, ident, leaf)) for _ in range(TRIES)):
             raise errors.LocalkubeError(f"groups in {hierarchy.mountpoint / PARENT} go while they are made: try again")
     return [path / "cgroup.procs" for path in group_paths(ident, leaf)]
+
+
+def create_inner(ident: str, leaf: str) -> list[Path]:
+    """Make a group in it on v2, for who is to hand controllers down there: a group that does so may hold no process."""
+    inner = [one.mountpoint / PARENT / ident / leaf / SYSTEM for one in mounted() if one.version == UNIFIED]
+    for path in inner:
+        path.mkdir(exist_ok=True)
+    return [path / "cgroup.procs" for path in inner]
 
 
 def _made(hierarchy: Hierarchy, parts: Sequence[str]) -> bool:
@@ -81,7 +93,7 @@ def _made(hierarchy: Hierarchy, parts: Sequence[str]) -> bool:
 
 def _delegate(hierarchy: Hierarchy, path: Path) -> None:
     """On v2 a group's children get only the controllers that it hands down."""
-    if hierarchy.version != 2:  # noqa: PLR2004
+    if hierarchy.version != UNIFIED:
         return
     for controller in (path / "cgroup.controllers").read_text().split():
         try:
@@ -131,15 +143,19 @@ def kill(ident: str, timeout: float = 20.0) -> None:
         time.sleep(0.02)
 
 
-def remove(ident: str, timeout: float = 5.0) -> None:
-    deadline = time.monotonic() + timeout
+def remove(ident: str) -> None:
     for root in group_paths(ident):
-        for group in _subtree(root):
-            while not _rmdir(group):
-                if time.monotonic() > deadline:
-                    raise errors.LocalkubeError(f"the control group {group} is still busy")
-                time.sleep(0.02)
+        _remove(root)
         _rmdir(root.parent)  # stays where another cluster needs it
+
+
+def _remove(root: Path, timeout: float = 5.0) -> None:
+    deadline = time.monotonic() + timeout
+    for group in _subtree(root):
+        while not _rmdir(group):
+            if time.monotonic() > deadline:
+                raise errors.LocalkubeError(f"the control group {group} is still busy")
+            time.sleep(0.02)
 
 
 def _rmdir(group: Path) -> bool:

@@ -86,9 +86,9 @@ class Cluster:
     def _start_first_process(self, descriptor: int) -> None:
         cgroups.kill(self.spec.ident)  # a killed predecessor stops answering before its last program is gone
         groups = cgroups.create(self.spec.ident, cgroups.CONTROL)
-        argv = launch.command("cluster", [str(self.paths.root)])
+        argv = launch.cluster([str(self.paths.root)], groups)
         log = self.paths.logs / "cluster.log"
-        launch.detached(argv, launch.environment(groups), log, descriptor)
+        launch.detached(argv, launch.environment(), log, descriptor)
         try:
             self.control.wait()
         except errors.LocalkubeError as error:

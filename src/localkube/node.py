@@ -75,12 +75,13 @@ class Node:
             self._wait_gone()
             self._ensure_disk()
             groups = cgroups.create(self.cluster.ident, self.name)
+            inner = cgroups.create_inner(self.cluster.ident, self.name)
             arguments = [str(self.cluster_paths.root), self.name, str(self.cni)]
             self.cluster_control.start(
                 Program(
                     name=self.name,
-                    argv=launch.command("node", arguments),
-                    environment=launch.environment(groups),
+                    argv=launch.node(arguments, groups, inner),
+                    environment=launch.environment(),
                     log=str(self.cluster_paths.logs / f"{self.name}.log"),
                     restart=False,
                 )

@@ -7,27 +7,46 @@ from pathlib import Path
 
 # Descriptor 9 keeps a way back to the network namespace that the new one is to be linked to; 8 may hold a lock.
 OUTSIDE = 9
-_SCRIPT = """
+_JOIN = """
 exec 9</proc/self/ns/net
-for group in $LOCALKUBE_GROUPS; do echo 0 >"$group" || exit 1; done
+for group in $1; do echo 0 >"$group" || exit 1; done
 exec 8<&-
-exec unshare "$@"
+shift
+exec "$@"
 """
-_NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--uts", "--cgroup", "--fork", "--kill-child", "--mount-proc")
+_UNSHARE = ("unshare", "--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc")
 
 
-def command(module: str, arguments: Sequence[str]) -> list[str]:
-    python = [sys.executable, "-m", f"localkube.init.{module}", *arguments, str(OUTSIDE)]
-    return ["/bin/sh", "-c", _SCRIPT, "localkube", *_NAMESPACES, *python]
+def cluster(arguments: Sequence[str], groups: Sequence[Path]) -> list[str]:
+    return _joining(groups, [*_UNSHARE, *_first_process("cluster", arguments)])
 
 
-def environment(groups: Sequence[Path]) -> dict[str, str]:
+def node(arguments: Sequence[str], groups: Sequence[Path], inner: Sequence[Path]) -> list[str]:
+    return _joining(groups, enclosed([*_UNSHARE, *_first_process("node", arguments)], inner))
+
+
+def enclosed(argv: Sequence[str], inner: Sequence[Path]) -> list[str]:
+    """Have it take the groups it is in for the roots of all, and be itself, with whom it starts, in one below.
+
+    Only a node is enclosed: who is may not send processes to groups outside, and the cluster sends them to its nodes'.
+    """
+    return ["unshare", "--cgroup", *_joining(inner, argv)]
+
+
+def _joining(groups: Sequence[Path], argv: Sequence[str]) -> list[str]:
+    return ["/bin/sh", "-c", _JOIN, "localkube", " ".join(str(group) for group in groups), *argv]
+
+
+def _first_process(module: str, arguments: Sequence[str]) -> list[str]:
+    return [sys.executable, "-m", f"localkube.init.{module}", *arguments, str(OUTSIDE)]
+
+
+def environment() -> dict[str, str]:
     source = Path(__file__).parents[2]
     return {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "PYTHONPATH": str(source),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "LOCALKUBE_GROUPS": " ".join(str(group) for group in groups),
     }
 
 

@@ -147,16 +147,6 @@ def mount_cgroups(target: Path) -> None:
             mount("-t", "cgroup", "-o", hierarchy.options, "cgroup", str(place))
         else:
             mount("-t", "cgroup2", "cgroup2", str(place))
-            _leave_group_root(place)
-
-
-def _leave_group_root(place: Path) -> None:
-    """On v2 only groups without processes may hand controllers down: move to a leaf before the kubelet comes."""
-    if (place / "cgroup.controllers").read_text().strip():
-        leaf = place / "system"
-        leaf.mkdir(exist_ok=True)
-        for pid in (place / "cgroup.procs").read_text().split():
-            (leaf / "cgroup.procs").write_text(pid)
 
 
 def change_root(root: Path) -> None:
