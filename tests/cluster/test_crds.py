@@ -97,7 +97,7 @@ def test_the_short_name_of_a_paddlejob_is_known(namespace: Kubectl) -> None:
 def test_kubectl_explain_reads_well(cluster: Kubectl) -> None:
     told = cluster.run("explain", "sampleset.spec")
     assert "The data set that is wanted." in told
-    assert re.search(r"partitions\s+<integer> -required-\n\s+How many nodes cache the data, each a part of it\.", told)
+    assert re.search(r"partitions\s+<integer> -required-\n\s+How many nodes cache the data, each a part of it;", told)
     fields = re.findall(r"^  (\w+)\t", told, re.MULTILINE)
     assert {"cache", "csi", "noSync", "partitions", "secretRef", "source", "sources", "tolerations"} <= set(fields)
     assert "<no description>" not in told

@@ -455,6 +455,30 @@ def test_a_volume_that_was_mended_is_let_go_of_while_another_is_in_use(node: Nod
     wait_until(lambda: not node.clients(other.handle), 90, "the other client stays")
 
 
+def test_a_client_that_a_killed_plugin_left_is_not_taken_for_its_successors(node: Node, volume: Volume) -> None:
+    """It may mount while the next plugin makes the volume, which then ends it: a dead mount is there already."""
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(node.publish, "a", volume.handle, volume.secret())
+        wait_until(lambda: bool(node.clients(volume.handle)), 90, "no client is started", 0.001)
+        (stray,) = node.clients(volume.handle)
+        os.kill(stray, signal.SIGSTOP)
+        node.kill_plugin()
+        asked.exception()
+        assert node.layers(node.places.stage(volume.handle)) == []
+        address = f"{volume.redis.port}/{volume.database}"
+        node.start_plugin()
+        asked = pool.submit(node.publish, "a", volume.handle, volume.secret())
+        wait_until(lambda: {*node.words_of(address)} - {stray} != set(), 90, "the volume is not made", 0.001)
+        (maker,) = {*node.words_of(address)} - {stray}
+        os.kill(maker, signal.SIGSTOP)
+        os.kill(stray, signal.SIGCONT)
+        wait_until(lambda: bool(node.layers(node.places.stage(volume.handle))), 90, "the stray does not mount", 0.001)
+        os.kill(maker, signal.SIGCONT)
+        container = node.container(asked.result())
+    container.write("hello", "there")
+    assert container.read("hello") == "there"
+
+
 @pytest.mark.parametrize(
     "moment",
     [

@@ -26,6 +26,7 @@ from paddle_operator.engines.juicefs.flags import Invocation, Version
 LOG = logging.getLogger(__name__)
 FORMAT_PATIENCE = 20.0
 MOUNT_PATIENCE = 30.0
+END_PATIENCE = 5.0
 PAUSE = 0.05
 LONGEST_LOG = 16 << 20
 LAST_OF_LOG = 8192
@@ -93,8 +94,9 @@ class Clients:
     def _mount(self, volume: Volume) -> Mount:
         """Start the client and see to it that it ends up mounted, or not running."""
         stage = self.places.stage(volume.directory)
-        self.node.run(lambda: stage.mkdir(parents=True, exist_ok=True))
         end_strays(stage)
+        mounts.detach(self.node, stage)  # a dead one's mount would be taken for the new client's
+        self.node.run(lambda: stage.mkdir(parents=True, exist_ok=True))
         process = self._begin(mounting(self.version, volume, str(stage)), volume)
         deadline = time.monotonic() + MOUNT_PATIENCE
         while not (found := mounttable.layers(self.node.mounts(), stage)):
@@ -150,7 +152,19 @@ def end_strays(stage: Path) -> None:
     """End clients that mount here and were not waited for: their plugin was killed, or their mount taken away."""
     for process in (int(entry.name) for entry in PROC.iterdir() if entry.name.isdecimal()):
         with suppress(OSError):
-            words = (PROC / str(process) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
-            if words[-1] == os.fsencode(stage) and b"mount" in words:
+            if _mounts_at(process, stage):
                 os.kill(process, signal.SIGKILL)
                 LOG.info("ended process=%d stage=%s", process, stage)
+                _await_end(process, stage)
+
+
+def _mounts_at(process: int, stage: Path) -> bool:
+    words = (PROC / str(process) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    return words[-1] == os.fsencode(stage) and b"mount" in words
+
+
+def _await_end(process: int, stage: Path) -> None:
+    """Wait until it can mount nothing any more; one that has ended has no command line, also if nobody waits for it."""
+    deadline = time.monotonic() + END_PATIENCE
+    while _mounts_at(process, stage) and time.monotonic() < deadline:
+        time.sleep(PAUSE)

@@ -113,7 +113,6 @@ class Stage:
         if life is Life.SILENT:
             raise self._silent()
         if stage is None or life is Life.DEAD:
-            mounts.detach(self.ground.node, self.place)
             stage = self.ground.clients.start(volume)
         else:
             self.ground.clients.check(volume, stage)  # an earlier plugin may have ended before it did
