@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -31,7 +32,27 @@ from support import juicefs
 
 SOURCE = Path(__file__).parents[2] / "src"
 MANY_WRITERS = 5
+PASSWORD = "planted-secret-password"  # noqa: S105 the one that is looked for
+KEY = "planted-secret-key"
 Answer = TypeVar("Answer", bound=Record)
+
+
+@dataclass(frozen=True)
+class Volume:
+    """One that no other test has: its handle, and secrets for it."""
+
+    redis: juicefs.Redis
+    directory: Path
+    database: int
+
+    @property
+    def handle(self) -> str:
+        return f"vol-{self.database}"
+
+    def secret(self, **changed: str) -> dict[str, str]:
+        values = {"name": self.handle, "storage": "file", "bucket": f"{self.directory}/bucket/"}
+        values |= {"metaurl": f"{self.redis.address(self.database)}\n", "access-key": "someone", "secret-key": KEY}
+        return {**values, **changed}
 
 
 @dataclass(frozen=True)
@@ -55,6 +76,16 @@ class Container:
             return self.read(name) == text
         except subprocess.CalledProcessError:
             return False
+
+    def await_text(self, name: str, text: str) -> None:
+        wait_until(lambda: self.sees(name, text), 90, f"{self.place} is not mended")
+
+    def refuses(self, name: str) -> bool:
+        try:
+            self.write(name, "x")
+        except subprocess.CalledProcessError as error:
+            return "Read-only file system" in error.stderr
+        return False
 
     def layers(self) -> list[mounttable.Mount]:
         return mounttable.layers(Namespace(self.process.pid).mounts(), self.place)
@@ -89,6 +120,15 @@ class Node:
     def pid(self) -> int:
         assert self.process is not None
         return self.process.pid
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator["Node"]:
+        try:
+            self.start()
+            yield self
+        finally:
+            self.stop()
+            remove_groups()
 
     def start(self) -> None:
         self.root.mkdir(exist_ok=True)
