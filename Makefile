@@ -106,6 +106,7 @@ ready:
 	@tools/bootstrap
 
 prepared: ready redis juicefs
+	$(PROVISIONS) packages
 	$(PREPARE)
 
 # Tests that mount keep JuiceFS' metadata in it; where it cannot be installed they skip, and say so.

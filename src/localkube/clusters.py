@@ -71,7 +71,7 @@ def up(home: Home, request: Request, progress: Progress, *, replace_other: bool 
         _refuse_strange(paths)
     # One that runs has what it needs already.
     runs = _runs(paths)
-    preflight.check(home, needs_disk=not runs, needs_memory=not runs)
+    preflight.check(home, needs_disk=not runs, needs_memory=not runs, new_nodes=0 if runs else request.nodes)
     programs = _provide(home, progress)
     with _alone(paths, progress) as descriptor:
         known = spec.load(paths.spec)

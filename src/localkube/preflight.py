@@ -1,5 +1,6 @@
 """What this machine must offer before a cluster is begun; each lack is one sentence with its remedy."""
 
+import contextlib
 import importlib.util
 import os
 import re
@@ -17,11 +18,17 @@ NEEDED_DISK = 4 * GIB
 NEEDED_MEMORY = 2 * GIB
 NEEDED_CONTROLLERS = frozenset({"cpu", "memory", "pids"})
 FUSE, LOOP = Path("/dev/fuse"), Path("/dev/loop-control")
+# By these the kernel tells programs of changed files; each user has so many, 128 where nobody gave more. A cluster's
+# API server and controllers take eight, and so do the programs of each node.
+WATCHERS = Path("/proc/sys/fs/inotify/max_user_instances")
+WATCHERS_EACH = 8
 NAMESPACES = ("unshare", "--net", "--mount", "--pid", "--fork", "true")
 
 
-def check(home: Home, *, needs_disk: bool = True, needs_memory: bool = True) -> None:
+def check(home: Home, *, needs_disk: bool = True, needs_memory: bool = True, new_nodes: int = 0) -> None:
     found = problems(home, needs_disk=needs_disk, needs_memory=needs_memory)
+    if new_nodes and not found and (few := watchers(new_nodes, int(WATCHERS.read_text()), watchers_taken())):
+        found = [few]
     if len(found) == 1:
         raise errors.LocalkubeError(found[0])
     if found:
@@ -53,6 +60,35 @@ def system(name: str) -> str | None:
 
 def user(identity: int) -> str | None:
     return None if identity == 0 else "localkube needs root: run it with sudo"
+
+
+def watchers(nodes: int, limit: int, taken: int) -> str | None:
+    """Without them, containerd and the kubelet start again and again: "too many open files"."""
+    needed = WATCHERS_EACH * (nodes + 1)
+    if limit - taken >= needed:
+        return None
+    return (
+        f"programs of one user may have {limit} inotify instances on this machine, {taken} are taken, and a cluster of "
+        f"{nodes} nodes needs {needed}: `sysctl fs.inotify.max_user_instances=1024` lets them have more"
+    )
+
+
+def watchers_taken() -> int:
+    """Count what programs of our user have; those that end meanwhile have none."""
+    return sum(map(_watchers_of, (entry for entry in Path("/proc").iterdir() if entry.name.isdecimal())))
+
+
+def _watchers_of(process: Path) -> int:
+    with contextlib.suppress(OSError):
+        if process.stat().st_uid == os.geteuid():
+            return sum(map(_is_watcher, (process / "fd").iterdir()))
+    return 0
+
+
+def _is_watcher(file: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return str(file.readlink()) == "anon_inode:inotify"
+    return False
 
 
 def package(name: str) -> str | None:

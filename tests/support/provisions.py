@@ -16,6 +16,8 @@ from support import helm, paddlebox, testimages
 PACKAGES = "packages"
 OWN_GROUP = Path("/proc/self/autogroup")
 LOWEST = 19
+# For each cluster of three nodes 32 are needed.
+ENOUGH_WATCHERS = 512
 
 
 def main(words: list[str]) -> None:
@@ -27,11 +29,22 @@ def main(words: list[str]) -> None:
     try:
         if words == [PACKAGES]:
             packages.ensure(Progress())
+            let_watch()
         else:
             step_back()
             provide(home)
     except errors.LocalkubeError as error:
         sys.exit(f"error: {error}")
+
+
+def let_watch() -> None:
+    """Have room for all clusters that are up at once, also on machines as they come: these would have four at most."""
+    limit = int(preflight.WATCHERS.read_text())
+    if limit < ENOUGH_WATCHERS:
+        with contextlib.suppress(OSError):  # in a container it may not be ours to change; clusters that lack it say so
+            preflight.WATCHERS.write_text(str(ENOUGH_WATCHERS))
+            said = f"fs.inotify.max_user_instances is {ENOUGH_WATCHERS} until the next boot; it was {limit}"
+            print(said, file=sys.stderr)  # noqa: T201 for the person whose machine it is
 
 
 def step_back() -> None:

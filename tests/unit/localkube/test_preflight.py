@@ -1,5 +1,6 @@
 """What a machine must offer: each lack is told with its remedy, and together."""
 
+import ctypes
 import os
 import socket
 from pathlib import Path
@@ -209,3 +210,32 @@ def test_a_package_that_not_everybody_has_is_told_with_its_remedy() -> None:
     assert said == (
         "the package no_such_package is not installed: `pip install 'paddle-operator[localkube]'` installs it, too"
     )
+
+
+def test_a_machine_on_which_programs_may_watch_enough_files_is_fine() -> None:
+    assert preflight.watchers(nodes=3, limit=128, taken=96) is None
+
+
+def test_too_few_watchers_are_told_with_a_remedy() -> None:
+    said = preflight.watchers(nodes=3, limit=128, taken=97) or ""
+    assert said.startswith("programs of one user may have 128 inotify instances on this machine, 97 are taken, and a")
+    assert said.endswith("cluster of 3 nodes needs 32: `sysctl fs.inotify.max_user_instances=1024` lets them have more")
+
+
+def test_watchers_that_programs_have_are_counted() -> None:
+    before = preflight.watchers_taken()
+    watchers = [ctypes.CDLL(None).inotify_init() for _ in range(3)]
+    counted = preflight.watchers_taken() - before
+    for watcher in watchers:
+        os.close(watcher)
+    assert counted >= 3
+
+
+def test_a_cluster_that_is_to_begin_is_refused_where_its_programs_could_not_watch_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "limit").write_text("16\n")
+    monkeypatch.setattr(preflight, "WATCHERS", tmp_path / "limit")
+    monkeypatch.setattr(preflight, "problems", lambda *_, **__: [])
+    with pytest.raises(errors.LocalkubeError, match="may have 16 inotify instances"):
+        clusters.up(Home(tmp_path, tmp_path / "cache"), clusters.Request("some", nodes=3), Progress())
