@@ -9,13 +9,31 @@ from pathlib import Path
 import pytest
 
 BOOTSTRAP = Path(__file__).parents[2] / "tools/bootstrap"
-ORDINARY_TOOLS = ("cat", "cksum", "dirname", "head", "id", "mkdir", "ln", "mv", "rm", "flock")
+ORDINARY_TOOLS = ("cat", "cksum", "dirname", "head", "id", "mkdir", "ln", "mv", "rm", "flock", "awk", "cp")
 UV = f"""#!/bin/sh
 [ "$1" = --version ] || echo "$1 $2" >>calls
 case "$1 $2" in
 venv*) mkdir -p .venv/bin; ln -s {sys.executable} .venv/bin/python ;;
 "pip sync") [ ! -f die ] || kill -9 "$PPID" ;;
 esac
+"""
+# It makes environments with itself as their Python, and notes what pip is to install; of uv it may have a wheel.
+PYTHON = """#!/bin/sh
+case "$*" in
+"-m venv .venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
+*"--requirement .venv/uv.lock") cp .venv/uv.lock asked; cp wheel .venv/bin/uv ;;
+*" install "*) echo "python $*" >>calls ;;
+esac
+"""
+LOCK = """\
+uuid==1 \\
+    --hash=sha256:aa
+    # via something
+uv==2 \\
+    --hash=sha256:bb \\
+    --hash=sha256:cc
+uvicorn==3 \\
+    --hash=sha256:dd
 """
 NO_PYTHON = (
     "error: there is no Python 3.11 or newer here: install one (Debian 12, Ubuntu 24.04 and newer: "
@@ -92,6 +110,23 @@ def test_a_moved_checkout_gets_an_environment_of_its_own(checkout: Path) -> None
     calls(moved)
     assert bootstrap(moved).returncode == 0
     assert calls(moved) == WHOLE_SETUP
+
+
+def test_without_uv_pip_brings_the_locked_one_and_that_the_rest(checkout: Path) -> None:
+    (checkout / "requirements.lock").write_text(LOCK)
+    place(checkout / "bin/python3", PYTHON)
+    place(checkout / "wheel", UV)
+    assert bootstrap(checkout).returncode == 0
+    assert (checkout / "asked").read_text().split() == ["uv==2", "\\", "--hash=sha256:bb", "\\", "--hash=sha256:cc"]
+    assert calls(checkout) == ["pip sync", "pip install"]
+
+
+def test_where_no_uv_can_be_had_pip_does_it_all(checkout: Path) -> None:
+    place(checkout / "bin/python3", PYTHON)
+    assert bootstrap(checkout).returncode == 0
+    locked, own = calls(checkout)
+    assert locked.endswith("install --require-hashes --requirement requirements.lock")
+    assert own.endswith("install --no-deps --no-build-isolation --editable .")
 
 
 @pytest.mark.parametrize("python", [None, "#!/bin/sh\nexit 1\n"], ids=["no python at all", "one that is too old"])
