@@ -18,6 +18,8 @@ from support.workloads import Manifest
 
 SYSTEM = "paddle-system"
 MANY = 60
+# A kubelet that failed to unmount tries again after two minutes at most.
+UNMOUNTED = 150
 
 
 def plugin_objects(image: str) -> list[Manifest]:
@@ -40,7 +42,7 @@ def installed(cluster: Cluster, image: str) -> Kubectl:
 
 def uninstall(cluster: Cluster, image: str) -> None:
     """Take the plugin away, when no kubelet needs it any more: of pods that are gone, volumes are unmounted later."""
-    wait_until(lambda: not any(map(volumes_on, cluster.nodes)), MANY, "volumes are still mounted")
+    wait_until(lambda: not any(map(volumes_on, cluster.nodes)), UNMOUNTED, "volumes are still mounted")
     names = [f"{manifest['kind']}/{manifest['metadata']['name']}" for manifest in plugin_objects(image)]
     Kubectl.of(cluster, SYSTEM).run("delete", *names, "--wait", "--ignore-not-found")
 
