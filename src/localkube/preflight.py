@@ -27,7 +27,7 @@ NAMESPACES = ("unshare", "--net", "--mount", "--pid", "--fork", "true")
 
 def check(home: Home, *, needs_disk: bool = True, needs_memory: bool = True, new_nodes: int = 0) -> None:
     found = problems(home, needs_disk=needs_disk, needs_memory=needs_memory)
-    if new_nodes and not found and (few := watchers(new_nodes, int(WATCHERS.read_text()), watchers_taken())):
+    if new_nodes and not found and (few := watchers(new_nodes, watchers_allowed(), watchers_taken())):
         found = [few]
     if len(found) == 1:
         raise errors.LocalkubeError(found[0])
@@ -71,6 +71,13 @@ def watchers(nodes: int, limit: int, taken: int) -> str | None:
         f"programs of one user may have {limit} inotify instances on this machine, {taken} are taken, and a cluster of "
         f"{nodes} nodes needs {needed}: `sysctl fs.inotify.max_user_instances=1024` lets them have more"
     )
+
+
+def watchers_allowed() -> int:
+    """Read the kernel's limit; where it is not to be seen, nothing is known against a cluster."""
+    with contextlib.suppress(OSError, ValueError):
+        return int(WATCHERS.read_text())
+    return sys.maxsize
 
 
 def watchers_taken() -> int:

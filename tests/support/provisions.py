@@ -39,7 +39,7 @@ def main(words: list[str]) -> None:
 
 def let_watch() -> None:
     """Have room for all clusters that are up at once, also on machines as they come: these would have four at most."""
-    limit = int(preflight.WATCHERS.read_text())
+    limit = preflight.watchers_allowed()
     if limit < ENOUGH_WATCHERS:
         with contextlib.suppress(OSError):  # in a container it may not be ours to change; clusters that lack it say so
             preflight.WATCHERS.write_text(str(ENOUGH_WATCHERS))

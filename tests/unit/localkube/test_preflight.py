@@ -222,6 +222,11 @@ def test_too_few_watchers_are_told_with_a_remedy() -> None:
     assert said.endswith("cluster of 3 nodes needs 32: `sysctl fs.inotify.max_user_instances=1024` lets them have more")
 
 
+def test_a_limit_that_cannot_be_read_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "WATCHERS", tmp_path / "nothing")
+    assert preflight.watchers(3, preflight.watchers_allowed(), taken=1000) is None
+
+
 def test_watchers_that_programs_have_are_counted() -> None:
     before = preflight.watchers_taken()
     watchers = [ctypes.CDLL(None).inotify_init() for _ in range(3)]
