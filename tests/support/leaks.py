@@ -1,12 +1,14 @@
 """Where secrets could be told: command lines, logs, answers, and all that the API server stores."""
 
 import base64
+import contextlib
 import json
+import socket
+import struct
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterable
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -14,7 +16,14 @@ from localkube.cluster import Cluster
 from localkube.errors import CommandFailedError
 from support import csinode
 
-PAUSE, LOOKS = 0.01, 30
+PAUSE = 0.2
+# The kernel's connector: a request to be told of processes, and what it tells, behind its headers: of what kind it is,
+# and after a number, a time and the thread the process.
+NETLINK_CONNECTOR, OF_PROCESSES, SO_RCVBUFFORCE = 11, 1, 33
+LISTEN = struct.pack("=IHHIIIIIIHHI", 40, 3, 0, 0, 0, OF_PROCESSES, 1, 0, 0, 4, 0, 1)
+EVENT = struct.Struct("=36xI16xI")
+PROGRAM_BEGAN = 2
+LARGEST, ROOM = 4096, 16 << 20
 NOT_FOUND = 1
 EVERYTHING = json.dumps({"key": "AA==", "range_end": "AA=="})
 # Only python3 is sure to be there; etcd listens inside of the cluster's own network.
@@ -35,7 +44,10 @@ def tells(text: str, secrets: Iterable[str]) -> bool:
 
 
 class CommandLines:
-    """Those of all processes of the machine, also of nodes and containers, for as long as it is entered."""
+    """Those of all processes of the machine, also of nodes and containers, for as long as it is entered.
+
+    The kernel tells of each program that begins: to look for them again and again missed short ones on a busy machine.
+    """
 
     def __init__(self) -> None:
         self.seen: set[str] = set()
@@ -43,6 +55,12 @@ class CommandLines:
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Self:
+        self._told = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, NETLINK_CONNECTOR)
+        self._told.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM)
+        self._told.settimeout(PAUSE)
+        self._told.bind((0, OF_PROCESSES))
+        self._told.send(LISTEN)
+        self.seen |= {" ".join(words) for _, words in csinode.command_lines()}
         self._thread.start()
         return self
 
@@ -51,20 +69,14 @@ class CommandLines:
     ) -> None:
         self._ended.set()
         self._thread.join()
+        self._told.close()
 
     def _watch(self) -> None:
-        """Look at what has begun, again and again while it is young: it may become another program, and end soon."""
-        self.seen |= {" ".join(words) for _, words in csinode.command_lines()}
-        newest, young = newest_process(), dict[int, int]()
-        while not self._ended.wait(PAUSE):
-            before, newest = newest, newest_process()
-            young |= dict.fromkeys(range(before + 1, newest + 1), LOOKS)
-            self.seen |= {" ".join(words) for words in map(csinode.command_line, young) if words}
-            young = {process: left - 1 for process, left in young.items() if left > 1}
-
-
-def newest_process() -> int:
-    return int(Path("/proc/loadavg").read_text().split()[-1])
+        while not self._ended.is_set():
+            with contextlib.suppress(TimeoutError):
+                what, process = EVENT.unpack_from(self._told.recv(LARGEST))
+                if what == PROGRAM_BEGAN and (words := csinode.command_line(process)):
+                    self.seen.add(" ".join(words))
 
 
 def logs_with(cluster: Cluster, secrets: Iterable[str]) -> list[str]:
